@@ -136,6 +136,7 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "downcoding": ("shoal.attacks.downcoding:Downcoding", "Narrow cells because they are no wider than they must be."),
         "singling-out": ("shoal.attacks.singling:SinglingOut", "Describe people so that exactly one fits."),
         "intersection": ("shoal.attacks.composition:Intersection", "Keep the values that several releases of a person have in common."),
+        "subject-intersection": ("shoal.attacks.subject_intersection:SubjectIntersection", "Keep the values that all classes of a person's rows have in common."),
         "posterior": ("shoal.attacks.broken_links:PosteriorAttack", "Recover the quasi-identifiers behind randomised records by exact Bayes."),
         "ra-linkage": ("shoal.attacks.broken_links:RandomisedLinkage", "Guess a known person's sensitive value from a randomised release."),
         "rank-matching": ("shoal.attacks.broken_links:RankMatching", "Read order-preserving codes by sorting them against true values."),

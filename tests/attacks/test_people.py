@@ -56,6 +56,29 @@ def test_linkage_by_hand() -> None:
     assert sure.value == 1.0
 
 
+def test_intersecting_the_rows_of_a_person_by_hand() -> None:
+    released = pl.DataFrame({
+        "age": ["[20,29]"] * 3 + ["[30,39]"] * 3, "s": list("abcade"),
+        "who": ["ann", "bob", "cat", "ann", "dan", "eve"],
+    })  # fmt: skip
+    people = released.with_columns(age=pl.Series([21, 22, 23, 31, 32, 33]))
+    outside = pl.DataFrame({"age": [25, 35, 25], "s": list("aab"), "who": ["fay", "fay", "gil"]})
+    found = attacked(case_with(released, people, outside), "subject-intersection")
+    one = figures(found)["subject-intersection:s"]
+    # The classes of ann's two rows have a alone in common; the others have one row, in a class of three values.
+    assert one.value == pytest.approx(1 / 5)
+    assert one.control == pytest.approx(1 / 2)  # fay's classes are ann's
+    assert one.baseline < 1 / 5
+    assert found.also["values_left"] == {"s": pytest.approx((1 + 3 * 4) / 5)}
+
+
+def test_intersecting_needs_to_know_whose_rows_are_whose() -> None:
+    described = manifest({"age": INTERVAL}, {"s": TEXT})
+    view = public_view(pl.DataFrame({"age": ["[20,29]"] * 2, "s": list("ab")}), described)
+    case = make_case(view, described, Keys.from_seed(1), against=pl.DataFrame({"age": [21, 22], "s": list("ab")}))
+    assert "needs to know whose rows are whose" in attacked(case, "subject-intersection").note
+
+
 def test_without_the_subjects_of_records_people_still_count_once() -> None:
     released = pl.DataFrame({"age": ["[20,29]", "[20,29]", "[30,39]"], "s": list("abc")})
     people = {"age": [21, 22, 31], "s": list("abc"), "who": ["ann", "ann", "bob"]}

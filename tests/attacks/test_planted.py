@@ -29,6 +29,8 @@ from shoal.attacks.minimality import Minimality
 from shoal.attacks.perturbed import linkage
 from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
+from shoal.attacks.run import make_case
+from shoal.attacks.views import public_view
 from shoal.catalogue import names
 from shoal.engines.memory import MemoryRows
 from shoal.recoding.applied import apply_recoding
@@ -38,7 +40,7 @@ from shoal.table.column import Column
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.attacks import test_power
-from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures
+from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures, manifest
 
 SHARES, SEEDS = test_power.SHARES, test_power.SEEDS
 
@@ -276,6 +278,25 @@ def nearby(seed: int, share: float) -> AttackFigure:
     return linkage(true, made, np.ones(4, dtype=bool), np.arange(1500))
 
 
+def intersected(seed: int, share: float) -> AttackFigure:
+    """Pairs of classes: four people in both, or one in both and another in each, so that one value is in both."""
+    rng = np.random.default_rng(seed)
+    rows: list[tuple[int, str, int]] = []
+    leaking = round(share * 600)
+    for pair in range(leaking + (600 - 3 * leaking) // 4):
+        values = rng.permutation(12)
+        for place in range(3 if pair < leaking else 4):
+            classes = [(0, 1), (0,), (1,)][place] if pair < leaking else (0, 1)
+            rows += [(2 * pair + one, f"p{pair}-{place}", int(values[place])) for one in classes]
+    frame = pl.DataFrame(rows, schema=["class", "who", "s"], orient="row").with_columns(pl.col("s").cast(pl.String))
+    cells = pl.format("[{},{}]", 10 * pl.col("class"), 10 * pl.col("class") + 9)
+    described = manifest({"q": INTERVAL}, {"s": TEXT})
+    view = public_view(frame.with_columns(q=cells).drop("class"), described, subject=frame["who"])
+    people = frame.with_columns(q=10 * pl.col("class") + 5).drop("class")
+    case = make_case(view, described, Keys.from_seed(seed), against=people)
+    return figures(attacked(case, "subject-intersection"))["subject-intersection:s"]
+
+
 @cache
 def _letters(name: str) -> Column:
     return shoal.read(pl.DataFrame({name: [f"{one:02d}" for one in range(21)]}), quasi=[name]).columns[name]
@@ -299,6 +320,7 @@ PLANTED: dict[str, Planted] = {
     "frequency-matching": counted,
     "relinking": relinked,
     "record-linkage": nearby,
+    "subject-intersection": intersected,
 }
 ELSEWHERE = {"homogeneity", "similarity", "singling-out", "intersection"}
 # Where a leak is planted, what is drawn hardly changes their figures, so that a few seeds stand for all.

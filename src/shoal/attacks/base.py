@@ -186,8 +186,9 @@ class Attack:
         What of a release it is about: kinds that lack it are not attacked so.
     needs
         What it needs beside the release: ``"people"`` (an identified table), ``"input"`` (the publisher's side, as a
-        recipe gives it), ``"sensitive"`` (a sensitive column), ``"others"`` (further releases), ``"everybody"`` (no
-        sample of the people, since it counts how many of them fit something).
+        recipe gives it), ``"sensitive"`` (a sensitive column), ``"others"`` (further releases), ``"subjects"`` (to know
+        whose rows are whose), ``"everybody"`` (no sample of the people, since it counts how many of them fit
+        something).
     """
 
     name: ClassVar[str]

@@ -7,7 +7,10 @@ from shoal.attacks.run import attack
 from shoal.results import Release
 
 # Singling out, linking and inference, in this order.
-BRIEF = ("singling-out", "linkage", "nearest", "homogeneity", "skewness", "ra-linkage", "record-linkage", "relinking")
+BRIEF = (
+    "singling-out", "linkage", "nearest", "homogeneity", "skewness", "subject-intersection", "ra-linkage",
+    "record-linkage", "relinking",
+)  # fmt: skip
 # People times classes beyond which somebody would wait.
 _MOST = 200_000_000
 

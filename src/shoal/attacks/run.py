@@ -31,6 +31,7 @@ _NEEDS = {
     "input": "the publisher's side (name the recipe instead of the folder)",
     "sensitive": "a sensitive column whose true values are known",
     "others": "further releases of the same people (--also)",
+    "subjects": "to know whose rows are whose (a 'subject', or the recipe of a release that has one)",
     "everybody": "all people of the data and not a sample of them (--sample, or the engine 'memory')",
     "full-domain": "the best full-domain recoding (optimal, samarati, incognito; no workload), made from a recipe",
 }
@@ -217,6 +218,7 @@ def _lacking(attack: Attack, case: AttackCase) -> str:
         "sensitive": bool(case.view.sensitive) and bool(case.people.truth),
         "others": bool(case.others),
         "everybody": not case.sampled,
+        "subjects": case.people.person is not None,
         "full-domain": best_of_all(case.release),
     }
     told = _NEEDS | ({} if case.own is None else {"input": "all rows in memory (the engine 'memory')"})

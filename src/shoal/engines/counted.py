@@ -173,7 +173,8 @@ class CountedRows:
         """int32 class of some rows, given their numbers and quasi-identifier codes, negative for none."""
         if isinstance(classes, RowIds):
             return classes.ids[rows]
-        return self._places.looked_up(self._class_of_cells(classes), self.packing.pack(codes))
+        found = self._places.looked_up(self._class_of_cells(classes), self.packing.pack(codes))
+        return classes.cleared(found, rows) if isinstance(classes, Cells) else found
 
     def cell_of(self, codes: Sequence[np.ndarray]) -> np.ndarray:
         """Places in the frequency table of some quasi-identifier codes."""
@@ -318,7 +319,10 @@ class CountedRows:
             kept = np.flatnonzero(of >= 0)
             words = {name: word[kept] for name, word in zip(self._words, self._cells[0], strict=True)}
             self.database.send("classes", {**words, "g": of[kept]})
-            source = sql.in_classes(self._words)
+            gone = by_row.gone if isinstance(by_row, Cells) else np.empty(0)
+            if gone.size:
+                self.database.send("gone", {"r": gone})
+            source = sql.in_classes(self._words, some_gone=bool(gone.size))
         keys = {"g": "classes.g"}
         if isinstance(classes, Split):
             keys["d"] = sql.code(self.places[classes.name])

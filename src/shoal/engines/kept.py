@@ -10,20 +10,23 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.engines import sql
 from shoal.engines.counted import Database
 from shoal.engines.dictionaries import Dictionaries
 from shoal.engines.sized import SizedRows
 from shoal.errors import InputError
 from shoal.recoding.publish import Publishing
 from shoal.recoding.rewriting import Rewriting, rewritten
-from shoal.table.classmap import Grouped, RowIds
+from shoal.table.classmap import Cells, Grouped, RowIds
 from shoal.table.coding import canonical_text, categories_as_text, numbered
 from shoal.table.column import Column
 from shoal.table.dates import as_declared
 from shoal.table.domain import Domain
 from shoal.table.keys import key_hashes
+from shoal.table.possible import ENOUGH, Possible
 from shoal.table.rows import Listed
 from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.stats import Attribute
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -294,6 +297,29 @@ class KeptRows(SizedRows):
                 cells=pl.DataFrame([self._as_read(part[kept], name) for name in columns]),
                 subjects=part["s"].to_numpy()[kept] if people else None,
             )  # fmt: skip
+
+    def varies(self, classes: Grouped, one: Attribute) -> bool:
+        """Whether somebody has two known values of an attribute in rows that are in a class."""
+        with self._beside(classes) as (source, _):
+            asked = sql.changing(list(self._values(one).values()), source, self._known(one))
+            return int(self.database.ask(asked)["n"][0]) > 0
+
+    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
+        """Numbers of all rows of people for whom their classes leave too little possible."""
+        groups = possible.classes
+        with self._beside(classes) as (source, keys):
+            columns = {"g": groups, "v": possible.codes, "w": possible.worth, "t": possible.totals[groups]}
+            self.database.send("possible", columns)
+            return np.sort(self.database.ask(sql.narrowed(keys["g"], source, ENOUGH))["r"])
+
+    def without(self, classes: Grouped, rows: np.ndarray) -> Grouped:
+        """The same classes without some rows."""
+        if isinstance(classes, RowIds):
+            ids = classes.ids.copy()
+            ids[rows] = -1
+            return RowIds(ids, classes.groups)
+        before = classes.gone if isinstance(classes, Cells) else np.empty(0, dtype=np.int64)
+        return Cells(self._class_of_cells(classes), classes.groups, np.union1d(before, rows).astype(np.int64))
 
     def _as_read(self, part: pl.DataFrame, name: str) -> pl.Series:
         """A column of some coded rows as it was read."""

@@ -44,7 +44,7 @@ from shoal.engines.spread import Each, InCells, Mapped, OfRows, Seen, Staging, e
 from shoal.engines.views import SparkDatabase, rows_in
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.classmap import Grouped, RowIds
+from shoal.table.classmap import Cells, Grouped, RowIds
 from shoal.table.coding import canonical_text
 from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
@@ -276,10 +276,10 @@ class SparkRows(KeptRows):
         """The class of every row by its cell, or by its number where rows were redrawn."""
         if isinstance(classes, RowIds):
             return OfRows(classes.ids)
+        cells = classes if isinstance(classes, Cells) else Cells(self._class_of_cells(classes), classes.groups)
         return InCells(
-            packing=self.packing, places=Places(self._cells[0]), of=self._class_of_cells(classes),
-            quasi=self.domain.schema.quasi,
-        )  # fmt: skip
+            packing=self.packing, places=Places(self._cells[0]), classes=cells, quasi=self.domain.schema.quasi
+        )
 
     def published(self, publisher: Publisher, order: str) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
         """Released rows, their classes, and what is published of them: by executors, bucket by bucket."""

@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.engines.kept import Publisher, Reading, StoredBatch
 from shoal.errors import InputError, ShoalError
+from shoal.table.classmap import Cells
 from shoal.table.invisible import as_seen
 from shoal.table.packing import Packing, Places
 from shoal.table.schema import Schema
@@ -96,12 +97,13 @@ class InCells:
 
     packing: Packing
     places: Places
-    of: np.ndarray
+    classes: Cells
     quasi: Sequence[str]
 
     def __call__(self, batch: StoredBatch) -> np.ndarray:
         """int32 class of every row, negative for none."""
-        return self.places.looked_up(self.of, self.packing.pack([batch.codes[name] for name in self.quasi]))
+        words = self.packing.pack([batch.codes[name] for name in self.quasi])
+        return self.classes.cleared(self.places.looked_up(self.classes.of, words), batch.rows)
 
 
 @dataclass(frozen=True, eq=False)

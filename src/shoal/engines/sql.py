@@ -40,12 +40,44 @@ def counted(
     return f"SELECT {listed}count(*) AS n{who} FROM {source}{where}{by}{limit}"
 
 
-def in_classes(words: dict[str, str] | None) -> str:
-    """The rows beside their classes, which are given by row or by the words of their codes."""
+def in_classes(words: dict[str, str] | None, *, some_gone: bool = False) -> str:
+    """The rows beside their classes, which are given by row or by the words of their codes.
+
+    Rows that are listed in ``gone`` are left out, if some are.
+    """
     if words is None:
         return "coded JOIN classes ON coded.r = classes.r"
     on = " AND ".join(f"{text} = classes.{name}" for name, text in words.items())
+    if some_gone:
+        left = "SELECT coded.* FROM coded LEFT JOIN gone ON coded.r = gone.r WHERE gone.r IS NULL"
+        return f"({left}) t JOIN classes ON {on}"
     return f"coded JOIN classes ON {on}"
+
+
+def changing(codes: Sequence[str], source: str, where: str) -> str:
+    """How many people have rows of different codes."""
+    some = " OR ".join(f"min({code}) < max({code})" for code in codes)
+    return f"SELECT count(*) AS n FROM (SELECT s FROM {source}{where} GROUP BY s HAVING {some}) u"
+
+
+def narrowed(group: str, source: str, enough: int) -> str:
+    """Rows of people for whom the values that all of their classes have are worth too little.
+
+    A relation ``possible`` has the class ``g`` of every value ``v``, what it is worth, ``w``, and what all values of
+    its class are, ``t``.
+    """
+    return (
+        f"WITH held AS (SELECT DISTINCT s, {group} AS g FROM {source}), "
+        "several AS (SELECT held.s AS s, count(*) AS n, min(u.t) AS t FROM held "
+        "JOIN (SELECT DISTINCT g, t FROM possible) u ON held.g = u.g GROUP BY held.s HAVING count(*) > 1), "
+        "shared AS (SELECT held.s AS s, possible.v AS v, count(*) AS n, min(possible.w) AS w FROM held "
+        "JOIN several ON held.s = several.s JOIN possible ON held.g = possible.g GROUP BY held.s, possible.v), "
+        "remaining AS (SELECT several.s AS s, sum(shared.w) AS w FROM several "
+        "JOIN shared ON several.s = shared.s AND several.n = shared.n GROUP BY several.s), "
+        "narrow AS (SELECT several.s AS s FROM several LEFT JOIN remaining ON several.s = remaining.s "
+        f"WHERE coalesce(remaining.w, 0) < least(several.t, {enough})) "
+        "SELECT coded.r AS r FROM coded JOIN narrow ON coded.s = narrow.s"
+    )
 
 
 def known(place_codes: dict[str, Sequence[int]]) -> str:

@@ -27,6 +27,7 @@ from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Packing
+from shoal.table.possible import Possible, differs
 from shoal.table.schema import Schema
 from shoal.table.spill import read_part, spilling
 from shoal.table.stats import Attribute, GroupStats
@@ -267,9 +268,33 @@ class StoredRows(KeptRows):
     @property
     def _subjects(self) -> np.ndarray | None:
         """int32, whose row each is, None where rows are people."""
-        if not self.domain.by_people:
-            return None
+        return self._people if self.domain.by_people else None
+
+    @property
+    def _people(self) -> np.ndarray:
+        """int32, whose row each is."""
         return _filled(self._store.parts(["s"]), "s", self.domain.n, np.int32)
+
+    def varies(self, classes: Grouped, one: Attribute) -> bool:
+        """Whether somebody has two known values of an attribute in rows that are in a class."""
+        values, people = self._codes(one), self._people
+        known = np.flatnonzero((self._ids(classes) >= 0) & (one.unknown[values] == 0))
+        return differs(people[known], values[known])
+
+    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
+        """Numbers of all rows of people for whom their classes leave too little possible."""
+        people = self._people
+        return np.flatnonzero(np.isin(people, possible.narrow(people, self._ids(classes))))
+
+    def without(self, classes: Grouped, rows: np.ndarray) -> RowIds:
+        """The same classes without some rows, given row by row."""
+        ids = self._ids(classes).copy()
+        ids[rows] = -1
+        return RowIds(ids, classes.groups)
+
+    def _ids(self, classes: Grouped) -> np.ndarray:
+        """int32 class of every row."""
+        return classes.ids if isinstance(classes, RowIds) else self.row_classes(classes)
 
     def of_people(
         self, stats: GroupStats, classes: Grouped, guarded: Sequence[tuple[str, int]], lifted: Mapping[str, np.ndarray]

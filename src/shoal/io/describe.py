@@ -31,6 +31,7 @@ _SHARED = (
     "The values of '{}' within a class: no model is set on it alone, and one on several columns may hold where "
     "everybody has the same."
 )
+_ACROSS = "The values of '{}' of people with several records: the classes of their records may share a single one."
 _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
 
 
@@ -102,7 +103,8 @@ def describe(
     sensitive = [name for name in released_columns(domain) if name in domain.schema.sensitive]
     counterfeit = 0 if released is None else released.n_counterfeit
     by_rule = [] if released is None else list(released.recoding.left_open)
-    open_left = _not_protected(domain, models, output.acknowledged, sensitive, counterfeit)
+    across = () if released is None else released.across
+    open_left = _not_protected(domain, models, output.acknowledged, sensitive, counterfeit, across)
     found = {
         "shoal": version,
         "manifest": 1,
@@ -122,6 +124,8 @@ def describe(
     }
     if released is not None:
         found |= _of_kind(released, published)
+    if domain.by_people:
+        found["across_classes"] = [names[0] if len(names) == 1 else list(names) for names in across]
     if domain.schema.quasi_sets:
         found["quasi_sets"] = [list(one) for one in domain.schema.quasi_sets]
     if figures:
@@ -212,6 +216,7 @@ def _not_protected(
     acknowledged: Collection[str],
     sensitive: Sequence[str],
     counterfeit: int,
+    across: Collection[tuple[str, ...]],
 ) -> list[str]:
     found = []
     shared = {name for model in models for name in model.judged_together(sensitive)}
@@ -233,6 +238,8 @@ def _not_protected(
         found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
     if domain.schema.neutral:
         found.append("Links through the neutral columns, which are published as they are.")
+    if domain.by_people:
+        found += [_ACROSS.format(name) for name in sensitive if (name,) not in across]
     if not any(model.valued for model in models) and sensitive:
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
     always = _ALWAYS[1:] if any(model.membership for model in models) else _ALWAYS

@@ -62,6 +62,7 @@ def gate_case(
         policies=whole_policies(table.domain),
         grids=grids(table.domain),
         left_out={} if table.dropped is None else hidden_of(roles, table.dropped.to_dict()),
+        across_classes=roles.across_classes,
         population=None if table.domain.population is None else table.domain.population.frame,
         population_counts=None if table.domain.population is None else table.domain.population.counts,
     )

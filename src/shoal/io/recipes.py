@@ -102,6 +102,7 @@ class Roles(Section):
     guard: str | None = None
     rest: Literal["drop"] | None = None
     quasi_sets: list[list[str]] = []
+    across_classes: bool = True
 
 
 class Engine(Section):

@@ -58,6 +58,7 @@ def read(
     guard: str | None = None,
     rest: str | None = None,
     quasi_sets: Sequence[Sequence[str]] = (),
+    across_classes: bool = True,
     columns: Sequence[str] | None = None,
     separator: str | None = None,
     sheet: str | None = None,
@@ -91,6 +92,8 @@ def read(
         ``"drop"`` leaves out columns that have no role, and those that others are derived from.
     quasi_sets
         Several sets of quasi-identifiers: models hold for each set, and not for all of them together.
+    across_classes
+        Whether diversity models also judge the values that all classes of a subject's rows leave possible.
     columns
         Names of the columns of a file without a header.
     sheet
@@ -147,7 +150,7 @@ def read(
         "drop": drop, "subject": subject, "weight": weight, "key": key, "guard": guard,
     }  # fmt: skip
     roles = settled_roles({**roles, "rest": rest, "quasi_sets": quasi_sets}, frame.columns, specs)
-    schema = Schema(**roles, specs=specs)
+    schema = Schema(**roles, across_classes=across_classes, specs=specs)
     if backend is None and columns is None:
         _refuse_headless(frame, schema, source)
     notation = Notation(decimal=decimal, thousands=thousands)

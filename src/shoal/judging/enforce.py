@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from shoal.errors import InfeasibleError
 from shoal.hierarchy.hierarchy import ROOT
+from shoal.judging.across import Parted, judge_people
 from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
@@ -20,12 +22,16 @@ from shoal.table.stats import GroupStats
 def enforce(released: Released, judge: Judge, limit: float, words: str | None = None) -> Released:
     """Suppress failing classes until all hold, each model against the reference that it names.
 
+    Then suppress all rows of people for whom the classes of their rows leave too few values possible, and judge the
+    rest again.
+
     Parameters
     ----------
     limit, words
         Largest share of rows to suppress, and what says so; by default the suppression_limit does.
     """
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
+    narrowed: set[str] = set()
     while True:
         classes = released.classmap
         stats = rows.stats(classes, judge.attributes)
@@ -40,14 +46,20 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = _good(released, judge, stats)
         if good.all():
-            return replace(released, k=judge.k)
-        failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
-        failing |= {model.name for model in judge.models if model.relative}
-        released = released.suppress(~good)
+            gone, across, names = judge_people(released, judge, _parted(released, judge, stats))
+            if not gone.size:
+                return replace(released, k=judge.k, across=across)
+            failing = set()
+            narrowed |= {f"{name} over all classes of a person" for name in names}
+            released = released.without(gone)
+        else:
+            failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
+            failing |= {model.name for model in judge.models if model.relative}
+            released = released.suppress(~good)
         share = released.n_suppressed / rows.domain.n
         if released.n_classes == 0 or share > limit + 1e-12:
             raise InfeasibleError(
-                _too_much(released, rows.domain.n, share, words, sorted(failing))
+                _too_much(released, rows.domain.n, share, words, sorted(failing | narrowed), bool(narrowed))
             )
 
 
@@ -71,15 +83,33 @@ def refuse_empty(released: Released, suppressed: str) -> None:
 
 def _good(released: Released, judge: Judge, stats: GroupStats) -> np.ndarray:
     """Classes that hold when all others are suppressed: as they are, or by each set of quasi-identifiers."""
-    rows, sets = released.rows, released.domain.schema.quasi_sets
-    if not sets:
+    rows = released.rows
+    if not released.domain.schema.quasi_sets:
         return settled(judge, stats, released.classmap, rows)
-    maps = [set_classes([released.cells[name].keys for name in one]) for one in sets]
 
     def counted(group: np.ndarray, groups: int) -> GroupStats:
-        return rows.stats(RowIds(np.append(group, -1).astype(np.int32)[released.classes], groups), judge.attributes)
+        return rows.stats(_merged(released, group, groups), judge.attributes)
 
-    return settled_sets(judge, maps, counted)[0]
+    return settled_sets(judge, _set_maps(released), counted)[0]
+
+
+def _parted(released: Released, judge: Judge, stats: GroupStats) -> list[Parted]:
+    """Classes by which people are judged, with who counts them: all together, or those of each set."""
+    if not released.domain.schema.quasi_sets:
+        return [(released.classmap, lambda: stats)]
+    merged = [_merged(released, group, int(group.max(initial=-1)) + 1) for group in _set_maps(released)]
+    return [(classes, partial(released.rows.stats, classes, judge.attributes)) for classes in merged]
+
+
+def _set_maps(released: Released) -> list[np.ndarray]:
+    """For each set of quasi-identifiers, which of its classes every class is in."""
+    sets = released.domain.schema.quasi_sets
+    return [set_classes([released.cells[name].keys for name in one]) for one in sets]
+
+
+def _merged(released: Released, group: np.ndarray, groups: int) -> RowIds:
+    """Groups of classes (negative: in none), row by row."""
+    return RowIds(np.append(group, -1).astype(np.int32)[released.classes], groups)
 
 
 def _guarded(judge: Judge) -> list[tuple[str, int]]:
@@ -87,11 +117,13 @@ def _guarded(judge: Judge) -> list[tuple[str, int]]:
     return [(rules[0].names[0], int(rules[0].p0)) for _, rules in judge.sets if rules[0].op == BREACH]
 
 
-def _too_much(released: Released, n: int, share: float, words: str, names: list[str]) -> str:
+def _too_much(released: Released, n: int, share: float, words: str, names: list[str], people: bool) -> str:
     which = f" (failing: {', '.join(names)})" if names else ""
     if released.n_classes == 0:
-        return f"No class satisfies the models{which}, so nothing could be released: relax them or generalise more."
-    return (
-        f"{released.n_suppressed} of {n} rows ({share:.2%}) would have to be suppressed{which}, and "
-        f"{words}: raise it, relax the models, or generalise more."
-    )
+        begun = f"No class satisfies the models{which}, so nothing could be released: relax them"
+        ways = " or generalise more"
+    else:
+        gone = f"{released.n_suppressed} of {n} rows ({share:.2%}) would have to be suppressed{which}"
+        begun = f"{gone}, and {words}: raise it, relax the models"
+        ways = ", or generalise more"
+    return f"{begun}{', generalise more, or set across_classes = false under [roles]' if people else ways}."

@@ -43,6 +43,10 @@ class _AlphaK(Model):
         share = Rule(op=kernel.SHARE, sense=kernel.AT_MOST, limit=1.0, attribute=one, ref=caps, scale=scale)
         return [share, size_rule(self.k)]
 
+    def worth_left(self, one: Attribute) -> np.ndarray | None:
+        """Their caps: values whose caps add up to less than 1 cannot make up a class."""
+        return np.minimum(self._caps(one)[0], 1.0)
+
     def _caps(self, one: Attribute) -> tuple[np.ndarray, float]:
         """Cap of every code (infinite: none) and the factor that turns the ratio back into a share."""
         raise NotImplementedError

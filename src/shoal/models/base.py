@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from shoal.errors import ParameterError
 from shoal.grammar import combination
 from shoal.kernels.judge import rules as kernel
@@ -164,6 +166,15 @@ class Model:
     def distinct_needed(self) -> int:
         """Fewest distinct values a class needs; fewer stay fewer in every subset."""
         return 1
+
+    def worth_left(self, one: Attribute) -> np.ndarray | None:
+        """What share of enough each value is worth where it remains possible for a person, one a code.
+
+        The values that occur in all classes of a person's rows must be worth 1 between them. Every class that
+        satisfies the model is worth that by itself. None where the model asks nothing of the kind.
+        """
+        needed = self.distinct_needed()
+        return np.full(one.card, 1.0 / needed) if self.valued and needed > 1 else None
 
     def all_necessary(self, reference: Reference) -> list[list[Rule]]:
         """Conditions that the model implies and whose failing every subset of a class inherits.

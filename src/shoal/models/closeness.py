@@ -72,6 +72,10 @@ class TCloseness(Model):
             raise ParameterError(f"'{named}' has no hierarchy for the hierarchical distance: give it one.")
         return self.distance
 
+    def worth_left(self, one: Attribute) -> np.ndarray | None:
+        """Half of enough: being near the table is no certainty as long as two values are possible."""
+        return np.full(one.card, 0.5)
+
     def resolved(self, domain: Domain) -> list[Model]:
         """One model an attribute, each naming its distance."""
         found: list[Model] = []

@@ -35,6 +35,10 @@ class _Gain(Model):
         """Whether what is suppressed changes what classes are compared with."""
         return self.reference == RELEASED
 
+    def worth_left(self, one: Attribute) -> np.ndarray | None:
+        """Half of enough: being near the table is no certainty as long as two values are possible."""
+        return np.full(one.card, 0.5)
+
 
 @dataclass(frozen=True, kw_only=True)
 class BetaLikeness(_Gain):

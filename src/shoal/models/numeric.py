@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
+
 from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, numeric_column
 from shoal.models.rules import Reference, Rule
@@ -131,6 +133,10 @@ class EpsM(Model):
     def distinct_needed(self) -> int:
         """A value is near itself, so m of them are needed."""
         return self.m
+
+    def worth_left(self, one: Attribute) -> np.ndarray | None:
+        """Nothing: it is about numbers that are near each other, not about values."""
+        return None
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Largest share near one record."""

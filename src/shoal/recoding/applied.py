@@ -22,7 +22,7 @@ from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
 from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
 from shoal.recoding.set_cells import SetCells
-from shoal.table.classmap import Grouped, Nodes, Together
+from shoal.table.classmap import Grouped, Nodes, RowIds, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
 from shoal.table.rows import ArrayRows, Rows, in_memory, with_codes
@@ -58,6 +58,8 @@ class Released:
         Column to the name of its coding (:mod:`shoal.kinds.codings`).
     recoding
         What the algorithm handed over.
+    across
+        Attributes of which enough values remain possible for everybody over all classes of their rows.
     shared, items
         Of columns of items: the fewest records of each class that share so many of them, and what became of them.
     """
@@ -73,6 +75,7 @@ class Released:
     rewriting: Mapping[str, Rewriting] = field(default_factory=dict)
     coded: Mapping[str, str] = field(default_factory=dict)
     recoding: Recoding = field(default_factory=Recoding)
+    across: Sequence[tuple[str, ...]] = ()
     shared: Mapping[tuple[str, int], np.ndarray] = field(default_factory=dict)
     items: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -167,6 +170,18 @@ class Released:
         rewriting = of_classes(self.rewriting, kept)
         shared = {key: figures[kept] for key, figures in self.shared.items()}
         return replace(self, classmap=self.classmap.keep(~bad), cells=cells, rewriting=rewriting, shared=shared)
+
+    def without(self, rows: np.ndarray) -> Released:
+        """The same release without some rows, given by ascending numbers.
+
+        Groups are generalised to the extent of the members that are left, and are gone where nobody is.
+        """
+        left = replace(self, classmap=self.rows.without(self.classmap, rows))
+        left = left.suppress(left.sizes == 0)
+        if type(self.recoding) not in (Grouping, CellGrouping) or not isinstance(left.classmap, RowIds):
+            return left
+        shrunk = _grouped(left.rows, Grouping(ids=left.classmap.ids, groups=left.n_classes))
+        return replace(left, classmap=shrunk.classmap, cells=shrunk.cells)
 
     def price_stats(self) -> PriceStats:
         """What measures see."""

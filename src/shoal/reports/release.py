@@ -46,6 +46,7 @@ def release_html(manifest: Mapping[str, Any]) -> str:
         said=manifest.get("review", {}),
         accepted=accepted_codes(manifest),
         use=use_of_cells(manifest),
+        across=", ".join(on if isinstance(on, str) else " and ".join(on) for on in manifest.get("across_classes", ())),
         attested=any(verdict["value"] is None for verdict in manifest["verdicts"]),
         cell=_cell,
     )

@@ -375,6 +375,7 @@ class Judged:
             policies=whole_policies(domain),
             grids=grids(domain),
             left_out=self.rows.left_out(naming(domain.schema)),
+            across_classes=domain.schema.across_classes,
             population=None if domain.population is None else domain.population.frame,
             population_counts=None if domain.population is None else domain.population.counts,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -41,14 +41,25 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The class of every cell of the frequency table (negative: in none), in the order of its cells."""
+    """The class of every cell of the frequency table (negative: in none), in the order of its cells.
+
+    ``gone`` are numbers of rows, ascending, that are in no class although their cell is in one.
+    """
 
     of: np.ndarray
     groups: int
+    gone: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def keep(self, good: np.ndarray) -> Cells:
         """The good classes alone, numbered without gaps."""
-        return Cells(_numbered(self.of, good), int(good.sum()))
+        return Cells(_numbered(self.of, good), int(good.sum()), self.gone)
+
+    def cleared(self, ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The classes of some rows, given those of their cells: rows that are gone have none."""
+        if not self.gone.size:
+            return ids
+        place = np.minimum(np.searchsorted(self.gone, rows), self.gone.size - 1)
+        return np.where(self.gone[place] == rows, np.int32(-1), ids).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.table.classmap import ClassMap, Everybody, Grouped, Together
 from shoal.table.domain import Domain, Joint
+from shoal.table.possible import Possible
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 if TYPE_CHECKING:
@@ -78,6 +79,18 @@ class Rows(Protocol):
 
     def alone(self, columns: Sequence[str]) -> int:
         """Rows that no other row equals on some columns as they were read."""
+        ...
+
+    def varies(self, classes: Grouped, one: Attribute) -> bool:
+        """Whether somebody has two known values of an attribute in rows that are in a class."""
+        ...
+
+    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
+        """Numbers, ascending, of all rows of people for whom their classes leave too little possible."""
+        ...
+
+    def without(self, classes: Grouped, rows: np.ndarray) -> Grouped:
+        """The same classes without some rows, which are given by ascending numbers."""
         ...
 
 

@@ -159,6 +159,9 @@ def column_spec(name: str, given: Mapping[str, Any]) -> ColumnSpec:
 class Schema:
     """Which column plays which role.
 
+    ``across_classes`` is about people with several rows: whether diversity models also judge the values that all
+    classes of their rows leave possible.
+
     Examples
     --------
     >>> Schema(quasi=["age", "sex"], sensitive=["disease"]).role("age")
@@ -176,6 +179,7 @@ class Schema:
     key: str | None = None
     guard: str | None = None
     quasi_sets: Sequence[Sequence[str]] = ()
+    across_classes: bool = True
     specs: Mapping[str, ColumnSpec] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -247,6 +251,8 @@ class Schema:
                 f"{_listed(without)} no role: add {'it' if len(without) == 1 else 'each'} to identifiers, quasi, "
                 "sensitive, neutral or drop."
             )
+        if self.subject is None and not self.across_classes:
+            yield SchemaError("'across_classes' is about people with several rows: name a 'subject', or leave it out.")
         for check in (self._check_shifts, self._check_codes, self._check_sets):
             try:
                 check(roles)

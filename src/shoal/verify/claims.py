@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ KINDS = ("generalised", "randomised", "pseudonymised", "microaggregated", "bucke
 SEVERAL = {"set": "{|}", "interval": "[,]"}
 # How what is published stands for a column's values, and as what it is read.
 CODED = {"graded": "numeric", "mapping": "categorical", "token": "categorical", "shifted": "date"}
+# Releases whose rows are in classes with those of other people.
+_CLASSED = ("generalised", "microaggregated", "bucketised")
 _PUBLICATIONS = ("tables", "permuted")
 _LEFTOVERS = ("suppress", "join")
 
@@ -86,6 +88,7 @@ class Claims:
     leftovers: str | None = None
     counterfeits: int = 0
     sets: tuple[tuple[str, ...], ...] = ()
+    across: tuple[tuple[str, ...], ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -144,6 +147,7 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
     )
     for model in claims.models:
         _check_target(claims, model)
+    claims = replace(claims, across=_across(manifest, claims))
     if claims.counterfeits < 0 or (rows is not None and claims.counterfeits > rows):
         raise VerificationError("The manifest's 'counterfeits' are not a number of rows of the release.")
     if claims.counterfeits and not any(term_of(model).remembers for model in claims.models):
@@ -163,6 +167,33 @@ def _sets(manifest: Mapping[str, Any], columns: Sequence[Column]) -> tuple[tuple
     if manifest.get("made", manifest.get("kind", "generalised")) != "generalised":
         raise VerificationError(f"{where} are for generalised releases.")
     return found
+
+
+def _across(manifest: Mapping[str, Any], claims: Claims) -> tuple[tuple[str, ...], ...]:
+    """Attributes of which enough values are claimed to remain for everybody over all classes of their rows."""
+    where = "The manifest's 'across_classes'"
+    given, found = field({"across_classes": [], **manifest}, "across_classes", Sequence), []
+    if given and not claims.people:
+        raise VerificationError(f"{where} are claimed, and people are not counted.")
+    for entry in given:
+        names = tuple(_texts([entry] if isinstance(entry, str) else entry, "across_classes", where) or ())
+        if names not in across_targets(claims):
+            raise VerificationError(f"{where} names something that no model asks for over several classes.")
+        found.append(names)
+    if len(set(found)) < len(found):
+        raise VerificationError(f"{where} repeats an entry.")
+    return tuple(found)
+
+
+def across_targets(claims: Claims) -> list[tuple[str, ...]]:
+    """Attributes of which a model asks that values remain possible over several classes."""
+    every = [(column.name,) for column in claims.role("sensitive")]
+    found: list[tuple[str, ...]] = []
+    for model in claims.models:
+        if term_of(model).left is not None:
+            on = model.get("on")
+            found += every if on is None else [(on,) if isinstance(on, str) else tuple(on)]
+    return list(dict.fromkeys(found)) if claims.made in _CLASSED else []
 
 
 def _form(manifest: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:

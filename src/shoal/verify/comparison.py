@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.verify.accounts import Accounts
+from shoal.verify.across import check_across
 from shoal.verify.checks import ExactValues, check_cells, check_classes, check_sensitive, class_figures
 from shoal.verify.claims import Claims
 from shoal.verify.classes import Looking, Placed
@@ -108,6 +109,7 @@ class Comparison:
             check_sensitive(facts),
             self._neutral.check(look.quasi),
         ]
+        checks += check_across(claims, asked, setting.across_classes)
         found = [(slot, judge(slot, asked[slot.at])) for slot in slots(public)]
         checks += [verdict_check(slot, verdict, claims.people) for slot, verdict in found]
         verdicts = [verdict for _, verdict in found]

@@ -175,6 +175,11 @@ class Facts:
             self._histograms[key] = Histogram(group, value, count, rows, attribute.known, known_size)
         return self._histograms[key]
 
+    def held(self, names: Sequence[str]) -> pl.DataFrame:
+        """Columns ``class``, ``value``, ``who`` with people, and ``rows``: which values people have in which class."""
+        self.attribute(names)  # which numbers the values of several columns together
+        return self._coded(tuple(names), self.released)
+
     def table(self, names: Sequence[str], side: str) -> np.ndarray:
         """How many people (or rows) of the whole release or input have each value of an attribute."""
         key = tuple(names)

@@ -20,7 +20,7 @@ _FIGURES = re.compile(
 _TEXTS = re.compile(
     r"shoal|kind|made|source|statement|not_protected/#|data/.*|report/.*|suppressed|order|group|publication|leftovers|"
     r"perturbation|acknowledged/#|classes/digest/[^/]*|models/#/.*|verdicts/#/.*|measured/#/(name|sentence)|"
-    r"quasi_sets/#/#|sample/of|columns/#/(name|role|type|cells|several|coded|null|columns/#|prepared/#)"
+    r"quasi_sets/#/#|across_classes/#(/#)?|sample/of|columns/#/(name|role|type|cells|several|coded|null|columns/#|prepared/#)"
 )
 _SENTENCE = re.compile(r"measured/#/sentence")
 _NAMES = """
@@ -29,7 +29,8 @@ classes date acknowledged measured redraw group publication leftovers counterfei
 copies formulas name role type cells coded days answers null hierarchy whole builder domain policy part non_answers
 count smallest digest model on holds by value limit vouched_by interval baseline sentence quasi intervals sets each
 nodes level else prefix mask widths origin dates quantiles edges k l c t alpha p e v eps m u default relative distance
-guard_level reference review several prepared quasi_sets perturbation stay noise sample of share stratified
+guard_level reference review several prepared quasi_sets across_classes perturbation stay noise sample of share
+stratified
 """
 _KEYS = frozenset(_NAMES.split())
 _SHORT = 4

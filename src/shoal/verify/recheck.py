@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
+from shoal.verify.across import attest_across
 from shoal.verify.attested import refuted
 from shoal.verify.checks import (
     ExactValues,
@@ -148,6 +149,7 @@ class Recheck:
         labelled = {name: found.rows[name] for name, found in self._labelled.items() if found.count}
         checks.append(check_labels(claims, labelled))
         checks.append(check_measured(manifest, claims, look.quasi, facts, self._histories))
+        checks += attest_across(claims)
         wanted = slots(claims)
         checks += _check_figures(ours, self._figures, wanted, look.judged)
         checks.append(_check_list(wanted, self._claimed))

@@ -46,6 +46,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "perturbation": str,
     "measured": list,
     "quasi_sets": list,
+    "across_classes": list,
     "counterfeits": int,
     "review": dict,
     "sample": dict,

@@ -100,6 +100,8 @@ class Setting:
         that they end on instead, None where every value is common.
     left_out
         Identifiers, and people, of rows that were read and take no part, by column: no cell may hold them either.
+    across_classes
+        Whether the recipe asks that enough values remain possible for everybody over all classes of their rows.
     population, population_counts
         Combinations of quasi-identifiers in the population that the input was drawn from, as read, and how many people
         have each; None where no model asks for them.
@@ -117,6 +119,7 @@ class Setting:
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grids: Mapping[str, float | None] = field(default_factory=dict)
     left_out: Mapping[str, pl.Series] = field(default_factory=dict)
+    across_classes: bool = False
     population: pl.DataFrame | None = None
     population_counts: np.ndarray | None = None
 

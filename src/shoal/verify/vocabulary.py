@@ -4,8 +4,8 @@ from __future__ import annotations
 
 _WORDS = """
 0 0.9 0b0b0b 1 1.5 100 10pt 12em 12px 14px 15px 16mm 16px 18px 1b1b1b 1px 24px 26px 2px 3b3b3b 4px 5 50 5b5b5b 640px
-6g 6px 8 90 95 980px a a4 about above accepted accordingly achieve acknowledged after again against align alike all
-allow allows alone alpha also among an and anew anonymisation anonymity anonymous another answers any anybody
+6g 6px 8 90 95 980px a a4 about above accepted accordingly achieve acknowledged across after again against align
+alike all allow allows alone alpha also among an and anew anonymisation anonymity anonymous another answers any anybody
 anything anywhere apart appear apple are arial as ask asked assignment at attack attacker attacks attested attribute
 auto average avoid away b back background baseline be been behind being belongs between block body border both
 bottom bounds breach break bucketised but by c called calls can cannot carried categorical cdf cell cells certain

@@ -56,6 +56,7 @@ _LEFT_OUT = (
     "Who was left out: whoever is known to be in the source and not in the release has one of the commonest values."
 )
 _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
+_ACROSS = "The values of '{}' of people with several records: the classes of their records may share a single one."
 _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
@@ -151,6 +152,7 @@ def not_protected(
         "Links through the neutral columns, which are published as they are.": claims.role("neutral"),
     }  # fmt: skip
     found += [text for text, given in said.items() if given]
+    found += _across(claims)
     if not any(term_of(model).valued for model in claims.models) and claims.role("sensitive"):
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
     always = _ALWAYS[1:] if any(term_of(model).membership for model in claims.models) else _ALWAYS
@@ -171,6 +173,12 @@ def _accepted(claims: Claims, codes: Sequence[str]) -> list[str]:
         elif code in _ACCEPTED:
             found.append(_ACCEPTED[code])
     return found
+
+
+def _across(claims: Claims) -> list[str]:
+    """Which values the classes of a person's records may give away together."""
+    open_left = [one.name for one in claims.role("sensitive") if (one.name,) not in claims.across]
+    return [_ACROSS.format(name) for name in open_left] if claims.people else []
 
 
 def _left_open(claims: Claims) -> list[str]:

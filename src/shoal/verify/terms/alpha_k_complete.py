@@ -47,4 +47,5 @@ TERM = Term(
     size=lambda model: model["k"],
     single=True,
     necessary=necessary,
+    left=alpha_of,
 )

@@ -35,4 +35,5 @@ TERM = Term(
     size=lambda model: model["k"],
     can_fail=lambda model: model["alpha"] < 1,
     necessary=necessary,
+    left=lambda model, sample: model["alpha"],
 )

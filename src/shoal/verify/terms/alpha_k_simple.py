@@ -44,4 +44,5 @@ TERM = Term(
     single=True,
     can_fail=lambda model: model["alpha"] < 1,
     necessary=necessary,
+    left=alpha_of,
 )

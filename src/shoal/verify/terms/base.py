@@ -69,6 +69,9 @@ class Term:
         For each class, whether what is published leaves it possible that the model holds.
     weaker
         A model that must hold against the released rows where this one holds against the input, None where none must.
+    left
+        What share of enough each value is worth that remains possible for a person over all classes of their rows: one
+        number, or one a value. None where the model asks nothing of the kind.
     vouched_by
         The package that a plug-in's term came with, None for ours.
     """
@@ -104,6 +107,7 @@ class Term:
     rows_first: bool = False
     necessary: Callable[[Model, Known], np.ndarray] | None = None
     weaker: Callable[[Model, Facts, tuple[str, ...]], Model | None] = lambda model, facts, names: None
+    left: Callable[[Model, Sample], float | np.ndarray] | None = None
     vouched_by: str | None = None
 
 

@@ -46,4 +46,5 @@ TERM = Term(
     sides=lambda model: (model.get("reference", "input"),),
     reads_input=True,
     necessary=necessary,
+    left=lambda model, sample: 1 / 2,
 )

@@ -25,4 +25,5 @@ TERM = Term(
     can_fail=lambda model: model["l"] > 1,
     rows_first=True,
     necessary=lambda model, known: known.distinct >= model["l"],
+    left=lambda model, sample: 1 / model["l"],
 )

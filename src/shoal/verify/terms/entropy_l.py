@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from shoal.verify.diversity import both_ways, entropy
@@ -34,4 +36,5 @@ TERM = Term(
     judge=judge,
     can_fail=lambda model: model["l"] > 1,
     necessary=necessary,
+    left=lambda model, sample: 1 / math.ceil(model["l"] - TOLERANCE),
 )

@@ -34,4 +34,5 @@ TERM = Term(
     numeric=True,
     rows_first=True,
     necessary=lambda model, known: known.distinct >= max(model["k"], 2 if model["e"] > 0 else 1),
+    left=lambda model, sample: 1 / model["k"],
 )

@@ -58,4 +58,5 @@ TERM = Term(
     # Judged twice: by what is released, and by what only the publisher knows.
     sides=lambda model: ("released", "history"),
     necessary=lambda model, known: known.distinct >= model["m"],
+    left=lambda model, sample: 1 / model["m"],
 )

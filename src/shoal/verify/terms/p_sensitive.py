@@ -29,4 +29,5 @@ TERM = Term(
     can_fail=lambda model: model["p"] > 1,
     rows_first=True,
     necessary=lambda model, known: known.distinct >= model["p"],
+    left=lambda model, sample: 1 / model["p"],
 )

@@ -36,4 +36,5 @@ TERM = Term(
     limit=lambda model: model["c"],
     judge=judge,
     necessary=necessary,
+    left=lambda model, sample: 1 / model["l"],
 )

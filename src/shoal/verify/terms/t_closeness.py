@@ -101,4 +101,5 @@ TERM = Term(
     can_fail=lambda model: model.get("distance") == "kl" or model["t"] < 1,
     necessary=necessary,
     weaker=weaker,
+    left=lambda model, sample: 1 / 2,
 )

@@ -1,0 +1,126 @@
+"""People whose classes leave too few values possible are suppressed on every engine, with the same bytes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoal.engines.kept import KeptRows
+from shoal.engines.stored import StoredRows
+from shoal.io.recipes import load_recipe
+from shoal.streaming.recipes import opened
+from shoal.table.classmap import Cells, RowIds
+from shoal.table.keys import Keys
+from shoal.table.possible import Possible
+from shoal.table.stats import attribute
+from tests.conftest import many
+from tests.engines.alike import outcome
+from tests.engines.server import Server
+from tests.engines.test_postgres import moved
+from tests.models.test_across_classes import drawn
+
+RECIPE = """
+seed = 1
+[source]
+path = "people.csv"
+name = "visits"
+missing = "value"
+[roles]
+quasi = ["age", "zip", "sex"]
+sensitive = ["diagnosis"]
+subject = "id"
+key = "key"
+[columns.age]
+type = "numeric"
+[columns.zip]
+type = "numeric"
+[columns.diagnosis]
+non_answers = ["refused"]
+[hierarchies]
+age = {{ widths = [20] }}
+zip = {{ widths = [2] }}
+[[models]]
+name = "k"
+k = 2
+[[models]]
+name = "distinct-l"
+l = 2
+[algorithm]
+suppression_limit = 1.0
+{algorithm}
+"""
+# Tables in which people are suppressed, and others are left.
+CASES = [
+    ('name = "none"\nlevels = { age = 0, zip = 0, sex = 0 }', 20),
+    ('name = "mondrian"', 1),
+    ('name = "set-partition"', 6),
+]
+
+
+def written(folder: Path, seed: int, algorithm: str) -> Path:
+    frame = drawn(seed)[0].with_row_index("key", offset=101)
+    frame.write_csv(folder / "people.csv")
+    (folder / "recipe.toml").write_text(RECIPE.format(algorithm=algorithm), encoding="utf-8")
+    return folder / "recipe.toml"
+
+
+def in_memory(recipe: Path) -> tuple[int, str, dict[str, bytes]]:
+    """What is written in memory, with people suppressed."""
+    made = outcome(recipe, "memory")
+    assert made[0] == 0, made[1]
+    manifest = json.loads(made[2]["manifest.json"])
+    rows = len((recipe.parent / "people.csv").read_text("utf-8").splitlines()) - 1
+    assert manifest["across_classes"] == ["diagnosis"]
+    assert manifest["data"]["rows"] < rows
+    return made
+
+
+@pytest.mark.parametrize("algorithm, seed", CASES)
+def test_duckdb_suppresses_the_same_people(algorithm: str, seed: int, tmp_path: Path) -> None:
+    recipe = written(tmp_path, seed, algorithm)
+    here = in_memory(recipe)
+    assert outcome(recipe, "duckdb") == here
+
+
+@pytest.mark.parametrize("algorithm, seed", CASES[:2])
+def test_postgres_suppresses_the_same_people(algorithm: str, seed: int, tmp_path: Path, postgres: Server) -> None:
+    recipe = written(tmp_path, seed, algorithm)
+    here = in_memory(recipe)
+    assert outcome(moved(recipe, postgres, {"age": "smallint", "zip": "smallint", "key": "bigint"}), "postgres") == here
+
+
+@pytest.mark.parametrize("algorithm, seed", CASES[:1])
+def test_spark_suppresses_the_same_people(algorithm: str, seed: int, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    recipe = written(tmp_path, seed, algorithm)
+    here = in_memory(recipe)
+    assert outcome(recipe, "spark") == here
+
+
+@pytest.mark.parametrize("seed", range(many(4, 40)))
+def test_queries_find_whom_arrays_find(seed: int, tmp_path: Path) -> None:
+    recipe = load_recipe(written(tmp_path, seed, 'name = "optimal"\n[engine]\nname = "duckdb"'))
+    rng = np.random.default_rng(seed)
+    with opened(recipe, Keys.from_seed(1), lambda step: None) as rows:
+        assert isinstance(rows, StoredRows)
+        cells = rows.n_cells()
+        gone = np.flatnonzero(rng.random(rows.domain.n) < 0.1)
+        one = attribute(rows.domain, ["diagnosis"])
+        for classes in (
+            Cells(rng.integers(-1, 3, cells).astype(np.int32), 3),
+            Cells(rng.integers(-1, 3, cells).astype(np.int32), 3, gone),
+            RowIds(rng.integers(-1, 3, rows.domain.n).astype(np.int32), 3),
+        ):
+            assert KeptRows.varies(rows, classes, one) == rows.varies(classes, one)
+            given = RowIds(rows.row_classes(classes), 3)
+            asked, counted = rows._asked(classes, [one]), rows.stats(given, [one])
+            assert asked.rows.tolist() == counted.rows.tolist()
+            for least in (2, 3):
+                possible = Possible.of(counted.histograms[one.key], one, np.full(one.card, 1.0 / least))
+                found = KeptRows.narrowed(rows, classes, possible)
+                assert found.tolist() == rows.narrowed(classes, possible).tolist()
+                without = rows.row_classes(KeptRows.without(rows, classes, found))
+                assert without.tolist() == rows.without(classes, found).ids.tolist()
