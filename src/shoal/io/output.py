@@ -55,6 +55,7 @@ def write_release(
     holders: Sequence[Holder] = (),
     copies: Sequence[str] = (),
     labels: Labels | None = None,
+    log: Path | None = None,
 ) -> Path:
     """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
 
@@ -75,6 +76,8 @@ def write_release(
         Further formats that the tables are written in: ``"xlsx"``, ``"sav"`` (SPSS), ``"dta"`` (Stata).
     labels
         Of the source's columns and values, for these; those of values that the release does not show are left out.
+    log
+        A log of releases that gets a line about this one.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def write_release(
     with writing(folder):
         resume(folder)
         check()
-        publish(folder, fill, check, replace=replace, holders=holders)
+        publish(folder, fill, check, replace=replace, holders=holders, log=log)
     return folder
 
 

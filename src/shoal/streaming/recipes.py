@@ -131,6 +131,7 @@ def run_stream(
         with writing(folder):
             publish(
                 folder, fill, _check(recipe, folder, replace), replace=replace, holders=[keeper] if keeper else [],
+                log=log_of(recipe),
                 **({} if table is None else {"then": table.commit}),
             )  # fmt: skip
     return found[0]
@@ -298,6 +299,11 @@ def _output(recipe: Recipe, secrecy: Secrecy) -> Output:
         same_codes=bool(secrecy.codes), date=output.date,
         review={} if recipe.review is None else recipe.review.published(),
     )  # fmt: skip
+
+
+def log_of(recipe: Recipe) -> Path | None:
+    """Return the log that a recipe names, None where it names none."""
+    return None if recipe.output.log is None else recipe.resolve(recipe.output.log)
 
 
 def _check(recipe: Recipe, folder: Path, replace: bool) -> Callable[[], None]:
