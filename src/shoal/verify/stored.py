@@ -19,9 +19,13 @@ from shoal.errors import InputError, VerificationError
 
 # Bytes of a CSV file, and rows of a Parquet file, that are read in one go; the latter are those of a row group.
 _BYTES, _ROWS = 1 << 23, 1 << 18
-# How a cell begins that a spreadsheet runs unless it is a number, and how one that is escaped.
-_FORMULA = r"^[=+\-@\t\r]"
-_ESCAPED = r"^'('*[=+\-@\t\r])"
+# How a cell begins that a spreadsheet runs unless it is a number: with a sign of a formula, or one that NFKC makes such.
+_SIGN = (
+    r"[=+\-@\t\r\x{207A}-\x{207C}\x{208A}-\x{208C}\x{2212}"
+    r"\x{2A75}\x{2A76}\x{FB29}\x{FE62}\x{FE63}\x{FE66}\x{FE6B}\x{FF0B}\x{FF0D}\x{FF1D}\x{FF20}]"
+)
+_FORMULA = rf"^{_SIGN}"
+_ESCAPED = rf"^'('*{_SIGN})"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 # What Polars writes into a Parquet file beside the rows.
 _PARQUET_KEYS = {"ARROW:schema"}
