@@ -232,6 +232,47 @@ def test_folders_made_on_the_way_are_on_disk_first(tmp_path: Path, monkeypatch: 
     assert {tmp_path, tmp_path / "deep", tmp_path / "deep" / "er"} <= set(synced)
 
 
+@pytest.mark.parametrize("target", ["empty", "full", "nowhere"])
+def test_evidence_that_would_go_through_a_link_is_refused_before_anything_is_written(
+    tmp_path: Path, target: str
+) -> None:
+    folder = tmp_path / "out"
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "evidence.json").write_text("{}")
+    (tmp_path / "out.evidence").symlink_to(tmp_path / target)
+    before = sorted(tmp_path.rglob("*"))
+    for replace in (True, False):
+        with pytest.raises(InputError, match="'.*out.evidence' is a symbolic link.*: remove it, or choose another"):
+            write_release(release(rows=2), folder, replace=replace)
+    assert sorted(tmp_path.rglob("*")) == before
+    (tmp_path / "out.evidence").unlink()
+    write_release(release(rows=2), folder)
+    assert whole(folder, {2}) == 2
+
+
+def test_a_disk_mounted_as_the_evidence_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "is_mount", lambda path: path.name == "out.evidence")
+    with pytest.raises(InputError, match="is a mounted disk"):
+        write_release(release(rows=2), tmp_path / "out")
+    assert names(tmp_path) == []
+
+
+def test_evidence_that_a_killed_run_left_waits_for_a_link_to_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link was made after the run began; the next one says what to do about it, and the one after that recovers."""
+    folder, link = tmp_path / "out", tmp_path / "out.evidence"
+    killed_in_place(folder, monkeypatch)
+    link.symlink_to(tmp_path)
+    with pytest.raises(InputError, match="is a symbolic link"):
+        publication.resume(folder)
+    link.unlink()
+    publication.resume(folder)
+    assert whole(folder, {2}) == 2
+    assert names(tmp_path) == ["out", "out.evidence"]
+
+
 @pytest.mark.parametrize("part", ["write_frame", "check_staged", "check_leaks", "write_evidence"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
 def test_whatever_ends_the_staging_leaves_the_disk_as_it_was(

@@ -74,6 +74,24 @@ def test_an_honest_release_is_read(honest: Path, format: str) -> None:
 # Files
 
 
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["release", "manifest.json", "report.html"])
+def test_a_link_in_the_place_of_a_file(honest: Path, tmp_path: Path, format: str, name: str) -> None:
+    """The bytes are right today; tomorrow the link may lead to others, and where it is sent it leads to nothing."""
+    folder = copy(honest / format, tmp_path / "out")
+    path = folder / (f"release.{format}" if name == "release" else name)
+    path.rename(tmp_path / path.name)
+    path.symlink_to(tmp_path / path.name)
+    assert refused(folder) == f"'{path.name}' is a symbolic link: put the file itself into the folder."
+    with pytest.raises(VerificationError, match="symbolic link"):
+        verify_release(folder)
+
+
+def test_a_link_to_the_folder_is_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to(folder)
+    assert verify_release(tmp_path / "latest").passed
+
+
 @pytest.mark.parametrize("audience", ["external", "internal"])
 def test_no_report_is_made_of_a_changed_table(folder: Path, audience: str) -> None:
     table = folder / "release.csv"

@@ -24,6 +24,7 @@ from shoal.io.evidence import (
     evidence_folder,
     frame_stamp,
     input_hash,
+    refuse_linked_evidence,
     write_evidence,
 )
 from shoal.io.files import FORMATS, FORMULAS, write_frame
@@ -163,6 +164,7 @@ def check_output(folder: str | Path, source: str | Path | None, *, replace: bool
     folder = Path(folder).resolve()
     _check_place(folder, source)
     _check_free(folder, replace, PUBLIC)
+    refuse_linked_evidence(folder)
     _check_free(evidence_folder(folder), replace, PRIVATE)
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shoal.errors import InputError, ShoalError, VerificationError
-from shoal.io.evidence import FACTS, evidence_folder, read_evidence
+from shoal.io.evidence import FACTS, evidence_folder, read_evidence, refuse_linked_evidence
 from shoal.io.journal import PendingLine
 from shoal.io.locks import lock_file, locked
 from shoal.io.manifest import json_bytes
@@ -251,6 +251,7 @@ def _finish(folder: Path, staging: Path) -> None:
             put(staging / _OLD, folder)
         return
     if _evidence_digest(staging / _EVIDENCE) == journal.bond.digest:
+        refuse_linked_evidence(folder)
         put(staging / _EVIDENCE, private, staging / _OLD_EVIDENCE)
     if journal.line is not None:
         journal.line.add(folder)

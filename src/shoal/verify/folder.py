@@ -69,7 +69,12 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
 
 
 def _check_files(folder: Path, listed: list[str]) -> None:
-    extra = sorted(path.name for path in folder.iterdir() if path.name not in listed)
+    """Refuse files that the manifest does not list, and links, whose target can change or be missing elsewhere."""
+    found = sorted(folder.iterdir())
+    links = [path.name for path in found if path.is_symlink()]
+    if links:
+        raise VerificationError(f"'{links[0]}' is a symbolic link: put the file itself into the folder.")
+    extra = [path.name for path in found if path.name not in listed]
     if extra:
         more = f" and {len(extra) - 1:,} more" if len(extra) > 1 else ""
         raise VerificationError(f"The folder also holds '{extra[0]}'{more}, which its manifest does not list.")
