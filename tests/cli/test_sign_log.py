@@ -63,9 +63,10 @@ def test_a_run_that_was_killed_once_its_release_was_in_place_is_logged_by_the_ne
         raise Killed
 
     recipe = folder / "recipe.toml"
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch:
         patch.setattr(publication, "put", put)
-        run(recipe, replace=True)
+        with pytest.raises(Killed):
+            run(recipe, replace=True)
     assert shoal("log", "verify", folder / "releases.log", "--json").json["entries"] == 1
     assert shoal("run", recipe).code == 2  # the folder is taken, and what was begun there is finished
     assert shoal("log", "verify", folder / "releases.log", "--json").json["entries"] == 2

@@ -85,7 +85,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
     """Every step of a replacement that touches the disk, or every second, is the last one once."""
     seen: list[int] = []
     (tmp_path / "kept").mkdir()
-    first = write_release(release(rows=2), tmp_path / "kept" / "out", log=tmp_path / "kept" / "x.log")
+    first = write_release(release(rows=2, log=str(tmp_path / "kept" / "x.log")), tmp_path / "kept" / "out")
     old = logged(first)
     for step in range(1, 300, STRIDE):
         folder = tmp_path / str(step) / "out"
@@ -96,7 +96,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
                 patch.setattr(swap, "exchange", lambda *_: False)
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
-                write_release(release(FRAME[:1], rows=1), folder, replace=True, log=log)
+                write_release(release(FRAME[:1], rows=1, log=str(log)), folder, replace=True)
         if done[0] < step:
             break
         with pytest.raises(InputError, match="is not empty"):
@@ -121,12 +121,12 @@ def test_a_kill_before_the_first_release_is_in_place_leaves_nothing(
         with monkeypatch.context() as patch:
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
-                write_release(release(rows=2), folder, log=log)
+                write_release(release(rows=2, log=str(log)), folder)
         if done[0] < step:
             return
         there = folder.exists()
         try:
-            write_release(release(rows=2), folder, log=log)
+            write_release(release(rows=2, log=str(log)), folder)
         except InputError:
             assert there
         assert whole(folder, {2}) == 2
@@ -160,7 +160,7 @@ def test_an_interrupt_at_any_step_leaves_nothing_but_a_whole_release(
         with monkeypatch.context() as patch:
             done = crash_at(patch, step, interrupts=True)
             with contextlib.suppress(KeyboardInterrupt):
-                write_release(release(FRAME[:1], rows=1), folder, replace=not first, log=folder.with_name("x.log"))
+                write_release(release(FRAME[:1], rows=1, log=str(folder.with_name("x.log"))), folder, replace=not first)
         assert not publication.leftovers(folder)
         if not first or folder.exists():
             whole_ones += whole(folder, {1} if first else {1, 2}) == 1
@@ -371,9 +371,10 @@ def killed_in_place(folder: Path, monkeypatch: pytest.MonkeyPatch, **named: Any)
     def dead(*_: Any, **__: Any) -> None:
         raise Killed
 
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch:
         patch.setattr(publication, "put", put)
-        write_release(release(rows=2), folder, **named)
+        with pytest.raises(Killed):
+            write_release(release(rows=2, **named), folder)
     assert folder.exists()
 
 
@@ -383,7 +384,7 @@ def test_a_line_that_a_kill_left_out_is_added_once_whoever_adds_it(
     """Others may add lines meanwhile, and somebody may add this very one by hand."""
     one, two, log = tmp_path / "one", tmp_path / "two", tmp_path / "x.log"
     for folder in (one, two):
-        killed_in_place(folder, monkeypatch, log=log)
+        killed_in_place(folder, monkeypatch, log=str(log))
         assert digest_of(folder) not in logged(folder)
     log_release(log, two)
     for folder in (one, two, one):
@@ -398,8 +399,8 @@ def test_a_line_that_a_kill_left_out_goes_to_the_log_where_it_was_moved_to(
 ) -> None:
     """Another name of the parent folder, as in a container."""
     (tmp_path / "before").mkdir()
-    write_release(release(rows=2), tmp_path / "before" / "other", log=tmp_path / "before" / "x.log")
-    killed_in_place(tmp_path / "before" / "out", monkeypatch, log=tmp_path / "before" / "x.log")
+    write_release(release(rows=2, log=str(tmp_path / "before" / "x.log")), tmp_path / "before" / "other")
+    killed_in_place(tmp_path / "before" / "out", monkeypatch, log=str(tmp_path / "before" / "x.log"))
     folder = (tmp_path / "before").rename(tmp_path / "after") / "out"
     publication.resume(folder)
     assert len(logged(folder)) == 2
@@ -408,8 +409,8 @@ def test_a_line_that_a_kill_left_out_goes_to_the_log_where_it_was_moved_to(
 
 def test_a_log_that_lost_lines_meanwhile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, log = tmp_path / "out", tmp_path / "x.log"
-    write_release(release(rows=2), tmp_path / "other", log=log)
-    killed_in_place(folder, monkeypatch, log=log)
+    write_release(release(rows=2, log=str(log)), tmp_path / "other")
+    killed_in_place(folder, monkeypatch, log=str(log))
     kept = log.rename(tmp_path / "kept.log")
     with pytest.raises(InputError, match="lacks lines that it had: restore the log, and run again"):
         publication.resume(folder)
@@ -430,7 +431,7 @@ def test_a_log_that_cannot_be_written_is_told_and_gets_its_line_later(
     with monkeypatch.context() as patch:
         patch.setattr(journal, "_add", full)
         with pytest.raises(InputError, match="is not in the log"):
-            write_release(release(rows=2), folder, log=tmp_path / "x.log")
+            write_release(release(rows=2, log=str(tmp_path / "x.log")), folder)
     assert whole(folder, {2}) == 2
     publication.resume(folder)
     assert logged(folder) == [digest_of(folder)]

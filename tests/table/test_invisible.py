@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections import Counter
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.io.evidence import read_evidence
 from shoal.io.recipes import load_recipe
 from shoal.io.roles import settled
-from shoal.table.invisible import spelling_facts, spelling_words
+from shoal.table.invisible import Spellings, spelling_facts
 from shoal.table.stats import unknown_flags
 from shoal.web.views.checked import check_view
 from tests.conftest import many
@@ -104,7 +105,7 @@ def test_spellings_are_counted(values: list[str], found: list[tuple[int, int]], 
     """Beside texts that are no numbers, or they might be read as numbers, of which all spellings are one value."""
     assert facts(values, role) == found
     assert facts(values, "neutral") == []
-    for sentence in spelling_words(spelling_facts(read(values, role).domain)):
+    for sentence in (one["sentence"] for one in spelling_facts(read(values, role).domain)):
         assert "Column 's' counts" in sentence
         assert not [value for value in values if len(value) > 2 and value != "n/a" and value in sentence]
 
@@ -141,7 +142,8 @@ def test_counts_are_those_of_another_count() -> None:
         for _ in range(draw.randint(2, 8)):
             text = draw.choice(stems)
             if text[0].isdigit():
-                text = "0" * draw.randint(0, 2) + text + draw.choice(["", "", ".0", ".00"] if "." not in text else ["", "0"])
+                zeros = ["", "0"] if "." in text else ["", "", ".0", ".00"]
+                text = "0" * draw.randint(0, 2) + text + draw.choice(zeros)
             text = draw.choice([str.upper, str.lower, str.title, str])(text)
             wide = "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in text)
             values.append(draw.choice([text, text, wide]))
@@ -178,8 +180,8 @@ ROWS = "row,person,age,disease\n" + "".join(
     for row, (who, what) in enumerate([("p1", "HIV"), ("P1", "hiv"), ("p2", "flu"), ("p3", "gout"), ("p4", "HIV")])
 )
 COUNTED = [
-    {"column": "person", "role": "subject", "spellings": 2, "values": 1},
-    {"column": "disease", "role": "sensitive", "spellings": 2, "values": 1},
+    Spellings(column="person", role="subject", spellings=2, values=1),
+    Spellings(column="disease", role="sensitive", spellings=2, values=1),
 ]
 
 
@@ -190,15 +192,14 @@ def lay_out(folder: Path, engine: str) -> Path:
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_spellings_are_told_by_every_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: str
-) -> None:
+def test_spellings_are_told_by_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: str) -> None:
     if engine == "duckdb":
         pytest.importorskip("duckdb")
     recipe = lay_out(tmp_path, engine)
-    sentences = [f"Warning: {one}" for one in spelling_words(COUNTED)]
+    counted = [{**asdict(one), "sentence": one.sentence} for one in COUNTED]
+    sentences = [f"Warning: {one.sentence}" for one in COUNTED]
     data, problems = examine(settled(load_recipe(recipe)), lambda step: None)
-    assert (data["spellings"], problems) == (COUNTED, [])
+    assert (data["spellings"], problems) == (counted, [])
     assert findings(data)[:2] == sentences
     assert check_view(data).warnings == tuple(sentences)
     assert not set(sentences) & set(check_view(data).sentences)
@@ -206,7 +207,7 @@ def test_spellings_are_told_by_every_command(
     assert " ".join(capsys.readouterr().out.split()).count("Warning: Column") == 2
     assert execute(["run", str(recipe)]) == 0
     assert " ".join(capsys.readouterr().out.split()).count("Warning: Column") == 2
-    assert read_evidence(tmp_path / "out")["spellings"] == COUNTED
+    assert read_evidence(tmp_path / "out")["spellings"] == counted
     assert "spellings" not in (tmp_path / "out" / "manifest.json").read_text()
     assert execute(["report", str(tmp_path / "out"), "-o", str(tmp_path / "dossier.html")]) == 0
     assert (tmp_path / "dossier.html").read_text().count("that may be spellings of 1") == 2

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shoal.errors import InfeasibleError
-from shoal.table.invisible import spelling_words
 
 _INFEASIBLE = InfeasibleError.exit_code
 
@@ -20,7 +19,7 @@ def findings(data: Mapping[str, Any]) -> list[str]:
 
 def warnings(data: Mapping[str, Any]) -> list[str]:
     """Say what no run refuses and is no good news; a sentence each."""
-    return [*_vacuous(data), *(f"Warning: {one}" for one in spelling_words(data.get("spellings", ())))]
+    return [*_vacuous(data), *(f"Warning: {one['sentence']}" for one in data.get("spellings", ()))]
 
 
 def _vacuous(data: Mapping[str, Any]) -> Iterator[str]:

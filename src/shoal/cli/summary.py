@@ -63,8 +63,6 @@ def score_data(scores: Mapping[str, Any]) -> dict[str, Any]:
 
 def show_release(release: Release | Written, folder: Path | None, *, measures: bool = False) -> None:
     """What was promised, what it cost, where things are and what to do next; all measures only where asked for."""
-    from shoal.table.invisible import spelling_words
-
     manifest, evidence = release.manifest, release.evidence
     counts, classes = evidence["counts"], manifest["classes"]
     say(
@@ -88,7 +86,7 @@ def show_release(release: Release | Written, folder: Path | None, *, measures: b
     if evidence["attacks"]:
         say("Measured by attacking it:", *(f"  - {one.sentence}" for one in evidence["attacks"]), "")
     found = [*_vacuous_lines(evidence["vacuous"]), *_split_lines(evidence["split_verdicts"])]
-    found += [f"Warning: {sentence}" for sentence in spelling_words(evidence.get("spellings", ()))]
+    found += [f"Warning: {one['sentence']}" for one in evidence.get("spellings", ())]
     if evidence.get("formulas"):
         found.append(
             f"Warning: {evidence['formulas']:,} cells or names begin as formulas of spreadsheets do: set formulas = "

@@ -40,7 +40,7 @@ from shoal.engines.filed import (
 )
 from shoal.engines.kept import KeptRows, Publisher, Reading, StoredBatch
 from shoal.engines.scratch import scratch
-from shoal.engines.spread import Each, InCells, Mapped, OfRows, Seen, Staging, everybody, with_forms
+from shoal.engines.spread import Each, InCells, Mapped, OfRows, Seen, Staging, everybody
 from shoal.engines.views import SparkDatabase, rows_in
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.recoding.publish import RELEASE_ORDER
@@ -48,7 +48,7 @@ from shoal.table.classmap import Grouped, RowIds
 from shoal.table.coding import canonical_text
 from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
-from shoal.table.invisible import Spellings, as_seen, refuse_alike
+from shoal.table.invisible import as_seen, refuse_alike
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Places
 from shoal.table.rows import Listed
@@ -207,23 +207,12 @@ class _Opening:
             raise InputError(f"The key column '{key}' repeats values: a key must name one row.")
         if subject is not None:
             people = database.ask("SELECT count(DISTINCT s) AS p FROM coded")["p"][0]
-            spellings = self._subject_spellings(files, subject)
-            domain = replace(domain, n_subjects=int(people), subject_spellings=spellings)
+            alike = database.spellings(subject) if self.types[subject] == pl.String else None
+            domain = replace(domain, n_subjects=int(people), subject_spellings=alike)
         times = {name: getattr(self.types[name], "time_zone", None) for name in self.others}
         zones = {name: zone for name, zone in times.items() if zone is not None}
         reading = Reading(known=replace(known, domain=domain), places=self.places, others=self.others, zones=zones)
         return SparkRows(reading, database, files)
-
-    def _subject_spellings(self, files: Files, subject: str) -> Spellings | None:
-        """Count people whose names may be spellings of each other; names stay where they are."""
-        if self.types[subject] != pl.String:
-            return None
-        names = rows_in(self.session, files.coded).selectExpr(f"o{self.others.index(subject)} AS t").distinct()
-        empty = pl.DataFrame(schema={"t": pl.String, "form": pl.String})
-        forms = mapped(names, Mapped(Each(with_forms)), empty).groupBy("form").count().where("count > 1")
-        alike = collected(forms.selectExpr("coalesce(sum(count), 0) AS spellings", "count(*) AS forms"))
-        spellings, values = int(alike["spellings"][0]), int(alike["forms"][0])
-        return Spellings(column=subject, role="subject", spellings=spellings, values=values) if values else None
 
     def _mapped(self, rows: Any, made: Callable[[pl.DataFrame], pl.DataFrame], empty: pl.DataFrame) -> Any:
         return mapped(rows, Mapped(Each(made), self.wanted), empty)

@@ -2,8 +2,8 @@
 
 A text or a column's name that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is no number is
 taken for a formula by spreadsheets that open a CSV file. So is one that begins with a sign that compatibility folding
-(NFKC) makes one of these, such as the full-width ``＝``: a program on the way may fold it. An apostrophe before it makes
-it text; one that stands before such a beginning already gets another, so that the first can always be taken away again.
+(NFKC) makes one of these, such as full-width ones: a program on the way may fold it. An apostrophe before it makes it
+text; one that stands before such a beginning already gets another, so that the first can always be taken away again.
 """
 
 from __future__ import annotations

@@ -56,12 +56,12 @@ def write_release(
     holders: Sequence[Holder] = (),
     copies: Sequence[str] = (),
     labels: Labels | None = None,
-    log: Path | None = None,
 ) -> Path:
     """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
 
     Everything is written under temporary names first and renamed at the end; after a failure the disk is as
-    it was before, and after a kill the next call, or the next run to that folder, makes it so.
+    it was before, and after a kill the next call, or the next run to that folder, makes it so. The log that the
+    evidence names gets a line.
 
     Parameters
     ----------
@@ -77,8 +77,6 @@ def write_release(
         Further formats that the tables are written in: ``"xlsx"``, ``"sav"`` (SPSS), ``"dta"`` (Stata).
     labels
         Of the source's columns and values, for these; those of values that the release does not show are left out.
-    log
-        A log of releases that gets a line about this one.
 
     Returns
     -------
@@ -105,7 +103,7 @@ def write_release(
     with writing(folder):
         resume(folder)
         check()
-        publish(folder, fill, check, replace=replace, holders=holders, log=log)
+        publish(folder, fill, check, replace=replace, holders=holders, log=release.evidence.get("log"))
     return folder
 
 

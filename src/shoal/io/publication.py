@@ -109,7 +109,7 @@ def publish(
     *,
     replace: bool,
     holders: Sequence[Holder] = (),
-    log: Path | None = None,
+    log: str | None = None,
     then: Callable[[], None] = lambda: None,
 ) -> None:
     """Stage a release and its evidence, tell the holders, and put everything in place.
@@ -151,7 +151,7 @@ def _publish(
     fill: Callable[[Path, Path], str],
     replace: bool,
     holders: Sequence[Holder],
-    log: Path | None,
+    log: str | None,
     then: Callable[[], None],
 ) -> None:
     transaction = secrets.token_hex(_ID)

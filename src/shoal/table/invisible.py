@@ -5,7 +5,7 @@ What nobody can see is refused. What people may have meant, such as ``HIV`` and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,16 @@ class Spellings:
     spellings: int
     values: int
 
+    @property
+    def sentence(self) -> str:
+        """What may be wrong with the column, without its values."""
+        what = "people may be fewer" if self.role == "subject" else "classes may be less diverse"
+        return (
+            f"Column '{self.column}' counts {self.spellings:,} values that may be spellings of {self.values:,} (they "
+            f"differ in case, width, zeros of a number or marks in 'n/a'), so {what} than stated: give each one "
+            "spelling."
+        )
+
 
 def same_form(texts: pl.Series) -> pl.Series:
     """Fold what spellings of one value differ in: case, width, blanks, zeros of numbers, marks of "n/a"."""
@@ -109,17 +119,4 @@ def spelling_facts(domain: Domain) -> list[dict[str, Any]]:
             texts = column.texts.filter(pl.Series(there))
             one = count_spellings(column.name, "sensitive", texts, column.spec.non_answers)
             found += [] if one is None else [one]
-    return [asdict(one) for one in found]
-
-
-def spelling_words(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say in a sentence each which columns have values that may be spellings of each other, without the values."""
-    counted = {
-        "sensitive": "so classes may be less diverse than stated",
-        "subject": "so people may be counted more than once",
-    }
-    return [
-        f"Column '{one['column']}' counts {one['spellings']:,} values that may be spellings of {one['values']:,} (they "
-        f"differ in case, width, zeros of a number or marks in 'n/a'), {counted[one['role']]}: give each one spelling."
-        for one in found
-    ]
+    return [{**asdict(one), "sentence": one.sentence} for one in found]

@@ -19,9 +19,9 @@ from shoal.errors import InputError, VerificationError
 
 # Bytes of a CSV file, and rows of a Parquet file, that are read in one go; the latter are those of a row group.
 _BYTES, _ROWS = 1 << 23, 1 << 18
-# Bytes that one batch may take: a Parquet file of some kilobytes can unpack to gigabytes, in rows, columns or long texts.
+# Bytes that one batch may take: some kilobytes of Parquet can unpack to gigabytes, in rows, columns or long texts.
 _MOST, _CELL = 1 << 30, 16
-# How a cell begins that a spreadsheet runs unless it is a number: with a sign of a formula, or one that NFKC makes such.
+# How a cell begins that a spreadsheet runs unless it is a number: a sign of a formula, or one that NFKC makes such.
 _SIGN = (
     r"[=+\-@\t\r\x{207A}-\x{207C}\x{208A}-\x{208C}\x{2212}"
     r"\x{2A75}\x{2A76}\x{FB29}\x{FE62}\x{FE63}\x{FE66}\x{FE6B}\x{FF0B}\x{FF0D}\x{FF1D}\x{FF20}]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shoal.reports.dossier.facts import Facts, model_words, number
 from shoal.reports.dossier.model import Items, Section, Table, Text
-from shoal.table.invisible import spelling_words
 
 _BY = {"rechecked": "anybody can re-derive it from the file", "attested": "attested by the publisher"}
 
@@ -34,7 +33,7 @@ def models(facts: Facts) -> Section:
     for one in evidence.get("vacuous", ()):
         on = ", ".join(one["on"]) or "the table"
         blocks.append(Text(text=f"Vacuous: {one['model']['name']} on {on} cannot fail on this table.", tone="bad"))
-    blocks += [Text(text=one, tone="bad") for one in spelling_words(evidence.get("spellings", ()))]
+    blocks += [Text(text=one["sentence"], tone="bad") for one in evidence.get("spellings", ())]
     falls = [one for one in evidence.get("split_verdicts", ()) if one["failing_rows"]]
     if falls:
         told = [
