@@ -1,7 +1,7 @@
 """Releases whose writing can be killed anywhere, and what has to be true of the disk afterwards.
 
 A release is anonymised in a warm process and written by a fork of it, which is killed or interrupted. What is looked at
-afterwards is what somebody else would find: data and manifests, evidence, the vault, the registry.
+afterwards is what somebody else would find: data and manifests, evidence, the vault, the registry, the log.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from shoal import running
 from shoal.errors import ShoalError
 from shoal.io import output, swap
 from shoal.io.evidence import read_evidence
+from shoal.io.journal import read_journal
 from shoal.io.output import read_release
 from shoal.io.publication import BOUND, Holder, digest_of, publish, resume
 from shoal.pseudonyms.secrets import SecretKey
@@ -85,6 +86,7 @@ class Place:
 
     def __init__(self, root: Path) -> None:
         self.root, self.vault, self.registry = root, root / "keys.vault", root / "visits.registry"
+        self.log = root / "releases.log"
         self.seen: set[str] = set()
         self.stored: dict[str, set[bytes]] = {}
         self.made = root.with_name(f"{root.name} made")  # releases that only have to be put in place
@@ -98,7 +100,7 @@ class Place:
         """A release that is made elsewhere and only has to be put in its place, which a fork can do without threads."""
         recipe = self.root / f"{name}.toml"
         text = RECIPES[name.partition("-")[0]]
-        recipe.write_text(f'{text}\n[output]\nfolder = "{name}"\nvault = "keys.vault"\n')
+        recipe.write_text(f'{text}\n[output]\nfolder = "{name}"\nvault = "keys.vault"\nlog = "releases.log"\n')
         caught: list[tuple[Any, ...]] = []
         kept, output.publish = output.publish, lambda *given, **named: caught.append((*given, named))  # type: ignore[assignment]
         try:
@@ -142,6 +144,7 @@ class Place:
         tokens = {digest_of(folder) for folder in folders if folder.name.startswith("tokens")}
         assert tokens <= registered, "a release that the registry does not know"
         assert registered <= self.seen, "the registry lists a release that never was"
+        assert len(self.logged()) == len(set(self.logged())), "a release is logged twice"
         for name in set(self.stored) & set(entries):
             (secret,) = load(self.vault, KEY, name)
             assert isinstance(secret, SecretKey)
@@ -161,7 +164,13 @@ class Place:
         for folder in self.folders():
             resume(folder)
             assert read_evidence(folder)[BOUND] == digest_of(folder), "evidence of another release"
+            assert digest_of(folder) in self.logged(), "a release that is not in the log"
         self.check()
+
+    def logged(self) -> list[str]:
+        """Manifest digests that the log lists, after checking its chain."""
+        lines = read_journal(self.log).entries if self.log.exists() else []
+        return [line["release"]["manifest"] for line in lines]
 
     def remains(self) -> list[str]:
         """What a killed process left, but for the temporary name of a file, which its next write uses again."""

@@ -91,6 +91,7 @@ def test_wherever_a_replacement_ends_secrets_are_those_of_the_release(
         place.check_recovered()
         assert not place.remains()
         outcomes.append(digest_of(folder) != before)
+        assert place.logged() == [before] + ([digest_of(folder)] if outcomes[-1] else [])
     assert len(outcomes) > 60 // STRIDE
     assert outcomes == sorted(outcomes)  # the old one up to some step, the new one from there
     assert len(set(outcomes)) == 2

@@ -73,6 +73,7 @@ def test_what_a_kill_left_is_undone_where_everything_was_moved_to(
         killed(write, folder, when=lambda: not folder.exists())
     root = place.root.rename(place.root.with_name("moved"))
     place.root, place.vault, place.registry = root, root / "keys.vault", root / "visits.registry"
+    place.log = root / "releases.log"
     folder = root / "tokens-out"
     again = place.release("tokens-out", replace=True)  # up to the writing
     assert digest_of(folder) == before

@@ -20,7 +20,7 @@ from shoal.errors import RecipeError
 from shoal.evaluation.reviewed import reviewed
 from shoal.io.copies import compare_copies
 from shoal.io.formulas import count_formulas
-from shoal.io.journal import check_journal, log_release, read_journal
+from shoal.io.journal import check_journal, read_journal
 from shoal.io.labelled import read_labels
 from shoal.io.output import check_output, read_release, write_release
 from shoal.io.profiling import refuse_unfit
@@ -37,7 +37,7 @@ from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
-from shoal.streaming.recipes import Secrecy, keeps_rows, opened, refuse_unresumed, run_stream
+from shoal.streaming.recipes import Secrecy, keeps_rows, log_of, opened, refuse_unresumed, run_stream
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.rows import PeopledRows
@@ -82,10 +82,7 @@ def run(
     folder = recipe.resolve(recipe.output.folder)
     settle(folder.resolve())
     refuse_unlogged(recipe)
-    made = _carry_out(recipe, folder, replace=replace, resume=resume, key=key, progress=progress)
-    if recipe.output.log is not None:
-        log_release(recipe.resolve(recipe.output.log), folder)
-    return made
+    return _carry_out(recipe, folder, replace=replace, resume=resume, key=key, progress=progress)
 
 
 def _carry_out(
@@ -108,7 +105,9 @@ def _carry_out(
     progress("writing")
     if keeper is not None:
         keeper = keeper.with_secrets(release.secrets)
-    release = dataclasses.replace(release, evidence={**release.evidence, "vault": keeper and keeper.facts()})
+    release = dataclasses.replace(
+        release, evidence={**release.evidence, "vault": keeper and keeper.facts(), "log": log_of(recipe)}
+    )
     holders: list[Holder] = [holder for holder in (keeper, memory) if holder is not None]
     write_release(
         release, folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas, holders=holders,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from shoal import run
+from shoal.io import publication, swap
 from tests.cli.conftest import PATIENTS, recipe_text
 
 Shoal = Callable[..., Any]
@@ -42,6 +45,31 @@ def test_runs_are_logged_and_a_changed_log_stops_the_next(shoal: Shoal, folder: 
     assert shoal("run", folder / "recipe.toml", "--replace").code == 4
     assert shoal("check", folder / "recipe.toml", "--replace").code == 4
     assert (folder / "out" / "manifest.json").stat().st_mtime_ns == written
+
+
+def test_a_run_that_was_killed_once_its_release_was_in_place_is_logged_by_the_next(
+    shoal: Shoal, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """Stands for a kill: nothing that still runs after it changes the disk."""
+
+    def put(staged: Path, place: Path, aside: Path | None = None) -> None:
+        swap.put(staged, place, aside)
+        for name in ("rename", "replace", "unlink", "open", "rmdir"):
+            patch.setattr(os, name, killed)
+        raise Killed
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    recipe = folder / "recipe.toml"
+    with monkeypatch.context() as patch:
+        patch.setattr(publication, "put", put)
+        with pytest.raises(Killed):
+            run(recipe, replace=True)
+    assert shoal("log", "verify", folder / "releases.log", "--json").json["entries"] == 1
+    assert shoal("run", recipe).code == 2  # the folder is taken, and what was begun there is finished
+    assert shoal("log", "verify", folder / "releases.log", "--json").json["entries"] == 2
 
 
 def test_the_log_tells_nothing_of_people(folder: Path, secrets: list[str]) -> None:

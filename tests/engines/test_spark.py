@@ -348,3 +348,26 @@ def test_other_frames_are_refused() -> None:
         shoal.spark.anonymize(visits(5), {**VISITS, "roles": {"quasi": ["Age"]}})
     with pytest.raises(RecipeError, match="A recipe holds texts"):
         shoal.spark.anonymize(visits(5), {**VISITS, "roles": {"key": None}})
+
+
+def test_spellings_of_people_and_answers_are_counted_as_in_memory(spark: Any, tmp_path: Path) -> None:
+    people = ["p1", "P1", "p2", "p3", "p4", "01", "1.0"]
+    diseases = ["HIV", "hiv", "flu", "gout", "HIV", "n/a", "NA"]
+    frame = pl.DataFrame({"row": range(7), "person": people, "age": [30] * 7, "disease": diseases})
+    frame.write_parquet(tmp_path / "visits.parquet")
+    recipe = {
+        "source": {"path": str(tmp_path / "visits.parquet")},
+        "roles": {"quasi": ["age"], "sensitive": ["disease"], "subject": "person", "key": "row"},
+        "models": [{"name": "k", "k": 2}, {"name": "distinct-l", "l": 2}],
+        "algorithm": {"name": "optimal"},
+        "output": {"folder": str(tmp_path / "out")},
+    }
+    found = [
+        shoal.run({**recipe, "engine": {"name": engine}}, replace=True).evidence["spellings"]
+        for engine in ("memory", "spark")
+    ]
+    assert found[0] == found[1]
+    assert [(one["column"], one["spellings"], one["values"]) for one in found[1]] == [
+        ("person", 4, 2),
+        ("disease", 4, 2),
+    ]

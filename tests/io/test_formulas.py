@@ -6,6 +6,9 @@ import errno
 import hashlib
 import json
 import os
+import sys
+import unicodedata
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from shoal.io.formulas import count_formulas, escape_formulas
 from shoal.io.output import read_tables, told
 from shoal.verify import recheck
 
+NFKC = partial(unicodedata.normalize, "NFKC")
 RUN = ["=1+1", "+x", "-x", "@SUM(A1)", "-5+3", "=", "-", "'=1", "''=1", "'-5", "--1"]
 PLAIN = ["-5", "+5", "-0.5e3", "-.5", "x=1", "a", "'a", "'", "*", "{a|-b}", "[-5,3]", "<missing>"]
 
@@ -40,6 +44,22 @@ def test_what_is_escaped() -> None:
     assert found["'@a"].to_list() == [f"'{text}" for text in RUN] + PLAIN
     assert found["'-n"].to_list() == frame["-n"].to_list()
     assert count_formulas({"release": frame}) == 8 + 2
+
+
+def test_signs_that_are_folded_to_those_of_formulas_are_escaped_too(tmp_path: Path) -> None:
+    """Full-width, small, superscript and subscript signs: whatever NFKC makes a sign, and the minus sign itself."""
+    signs = [chr(at) for at in range(128, sys.maxunicode + 1) if NFKC(chr(at))[:1] in tuple("=+-@\u2212")]
+    assert {"＝", "＋", "－", "＠", "\u2212"} < set(signs)
+    texts = [f"{sign}1+cmd" for sign in signs] + [f"'{sign}1" for sign in signs] + [f"a{sign}1" for sign in signs]
+    frame = pl.DataFrame({"q": ["a", "b"] * len(texts), "＝cmd": [text for text in texts for _ in "ab"]})
+    found = escape_formulas(frame)
+    assert found.columns == ["q", "'＝cmd"]
+    escaped = found["'＝cmd"].to_list()[::2]
+    assert escaped == [f"'{text}" for text in texts[: 2 * len(signs)]] + texts[2 * len(signs) :]
+    table = shoal.read(frame, quasi=["q"], sensitive=["＝cmd"])
+    made = shoal.anonymize(table, models=[shoal.KAnonymity(k=2)], acknowledge=["W-UNMODELLED:＝cmd"])
+    made.write(tmp_path / "out", formulas="escape")
+    assert_frame_equal(read_tables(tmp_path / "out")[0]["release"], made.frame)
 
 
 def test_an_escaped_release_verifies_and_reads_back(tmp_path: Path) -> None:

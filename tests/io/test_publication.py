@@ -17,14 +17,15 @@ from typing import Any
 import pytest
 
 from shoal.errors import InputError, VerificationError
-from shoal.io import locks, output, publication, swap
+from shoal.io import journal, locks, output, publication, swap
 from shoal.io.evidence import read_evidence
+from shoal.io.journal import log_release, read_journal
 from shoal.io.output import read_release, write_release
 from shoal.io.publication import BOUND, digest_of, evidence_of
 from tests.conftest import many
 from tests.io.test_output import FRAME, names, release
 
-STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink")
+STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink", "open")
 ROUNDS = many(3, 10)
 STRIDE = many(4, 1)  # from a step that is the last one to the next that is tried
 CONTEXT = multiprocessing.get_context("spawn")
@@ -71,28 +72,38 @@ def whole(folder: Path, heights: set[int]) -> int:
     return height
 
 
+def logged(folder: Path) -> list[str]:
+    """Manifest digests of the log beside a release folder, in order, after checking its chain."""
+    log = folder.with_name("x.log")
+    return [entry["release"]["manifest"] for entry in read_journal(log).entries] if log.exists() else []
+
+
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
 ) -> None:
     """Every step of a replacement that touches the disk, or every second, is the last one once."""
     seen: list[int] = []
-    write_release(release(rows=2), tmp_path / "kept" / "out")
-    for step in range(1, 200, STRIDE):
+    (tmp_path / "kept").mkdir()
+    first = write_release(release(rows=2, log=str(tmp_path / "kept" / "x.log")), tmp_path / "kept" / "out")
+    old = logged(first)
+    for step in range(1, 300, STRIDE):
         folder = tmp_path / str(step) / "out"
+        log = folder.with_name("x.log")
         shutil.copytree(tmp_path / "kept", folder.parent)
         with monkeypatch.context() as patch:
             if not exchanges:
                 patch.setattr(swap, "exchange", lambda *_: False)
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
-                write_release(release(FRAME[:1], rows=1), folder, replace=True)
+                write_release(release(FRAME[:1], rows=1, log=str(log)), folder, replace=True)
         if done[0] < step:
             break
         with pytest.raises(InputError, match="is not empty"):
             write_release(release(rows=3), folder)  # which begins with recovery
         seen.append(whole(folder, {1, 2}))
-        assert names(folder.parent) == ["out", "out.evidence"]
+        assert logged(folder) == old + ([digest_of(folder)] if seen[-1] == 1 else [])
+        assert names(folder.parent) == ["out", "out.evidence", "x.log"]
         write_release(release(FRAME[:1], rows=1), folder, replace=True)
         assert whole(folder, {1}) == 1
     assert len(seen) > 15 // STRIDE
@@ -103,22 +114,24 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
 def test_a_kill_before_the_first_release_is_in_place_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for step in range(1, 200, STRIDE):
+    for step in range(1, 300, STRIDE):
         folder = tmp_path / str(step) / "out"
         folder.parent.mkdir()
+        log = folder.with_name("x.log")
         with monkeypatch.context() as patch:
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
-                write_release(release(rows=2), folder)
+                write_release(release(rows=2, log=str(log)), folder)
         if done[0] < step:
             return
         there = folder.exists()
         try:
-            write_release(release(rows=2), folder)
+            write_release(release(rows=2, log=str(log)), folder)
         except InputError:
             assert there
         assert whole(folder, {2}) == 2
-        assert names(folder.parent) == ["out", "out.evidence"]
+        assert logged(folder) == [digest_of(folder)]
+        assert names(folder.parent) == ["out", "out.evidence", "x.log"]
     pytest.fail("it never came to its end")
 
 
@@ -141,16 +154,17 @@ def test_an_interrupt_at_any_step_leaves_nothing_but_a_whole_release(
     (tmp_path / "kept").mkdir()
     if not first:
         write_release(release(rows=2), tmp_path / "kept" / "out")
-    for step in range(1, 200, STRIDE):
+    for step in range(1, 300, STRIDE):
         folder = tmp_path / str(step) / "out"
         shutil.copytree(tmp_path / "kept", folder.parent)
         with monkeypatch.context() as patch:
             done = crash_at(patch, step, interrupts=True)
             with contextlib.suppress(KeyboardInterrupt):
-                write_release(release(FRAME[:1], rows=1), folder, replace=not first)
+                write_release(release(FRAME[:1], rows=1, log=str(folder.with_name("x.log"))), folder, replace=not first)
         assert not publication.leftovers(folder)
         if not first or folder.exists():
             whole_ones += whole(folder, {1} if first else {1, 2}) == 1
+            assert logged(folder) == ([digest_of(folder)] if read_evidence(folder)["rows"] == 1 else [])
         if done[0] < step:
             break
     assert 1 < whole_ones < step
@@ -216,6 +230,47 @@ def test_folders_made_on_the_way_are_on_disk_first(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(publication, "sync", synced.append)
     write_release(release(rows=2), tmp_path / "deep" / "er" / "new")
     assert {tmp_path, tmp_path / "deep", tmp_path / "deep" / "er"} <= set(synced)
+
+
+@pytest.mark.parametrize("target", ["empty", "full", "nowhere"])
+def test_evidence_that_would_go_through_a_link_is_refused_before_anything_is_written(
+    tmp_path: Path, target: str
+) -> None:
+    folder = tmp_path / "out"
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "evidence.json").write_text("{}")
+    (tmp_path / "out.evidence").symlink_to(tmp_path / target)
+    before = sorted(tmp_path.rglob("*"))
+    for replace in (True, False):
+        with pytest.raises(InputError, match="'.*out.evidence' is a symbolic link.*: remove it, or choose another"):
+            write_release(release(rows=2), folder, replace=replace)
+    assert sorted(tmp_path.rglob("*")) == before
+    (tmp_path / "out.evidence").unlink()
+    write_release(release(rows=2), folder)
+    assert whole(folder, {2}) == 2
+
+
+def test_a_disk_mounted_as_the_evidence_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "is_mount", lambda path: path.name == "out.evidence")
+    with pytest.raises(InputError, match="is a mounted disk"):
+        write_release(release(rows=2), tmp_path / "out")
+    assert names(tmp_path) == []
+
+
+def test_evidence_that_a_killed_run_left_waits_for_a_link_to_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link was made after the run began; the next one says what to do about it, and the one after that recovers."""
+    folder, link = tmp_path / "out", tmp_path / "out.evidence"
+    killed_in_place(folder, monkeypatch)
+    link.symlink_to(tmp_path)
+    with pytest.raises(InputError, match="is a symbolic link"):
+        publication.resume(folder)
+    link.unlink()
+    publication.resume(folder)
+    assert whole(folder, {2}) == 2
+    assert names(tmp_path) == ["out", "out.evidence"]
 
 
 @pytest.mark.parametrize("part", ["write_frame", "check_staged", "check_leaks", "write_evidence"])
@@ -301,3 +356,83 @@ def test_an_interrupt_before_the_release_is_made_ends_it(tmp_path: Path) -> None
         publication.publish(tmp_path / "out", fill, lambda: signal.raise_signal(signal.SIGINT), replace=False)
     assert not made
     assert not list(tmp_path.iterdir())
+
+
+def killed_in_place(folder: Path, monkeypatch: pytest.MonkeyPatch, **named: Any) -> None:
+    """Publish a release, and die as soon as it is in its place."""
+
+    def put(staged: Path, place: Path, aside: Path | None = None) -> None:
+        swap.put(staged, place, aside)
+        if place == folder:
+            for name in STEPS:
+                patch.setattr(os, name, dead)
+            raise Killed
+
+    def dead(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publication, "put", put)
+        with pytest.raises(Killed):
+            write_release(release(rows=2, **named), folder)
+    assert folder.exists()
+
+
+def test_a_line_that_a_kill_left_out_is_added_once_whoever_adds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others may add lines meanwhile, and somebody may add this very one by hand."""
+    one, two, log = tmp_path / "one", tmp_path / "two", tmp_path / "x.log"
+    for folder in (one, two):
+        killed_in_place(folder, monkeypatch, log=str(log))
+        assert digest_of(folder) not in logged(folder)
+    log_release(log, two)
+    for folder in (one, two, one):
+        publication.resume(folder)
+    lines = read_journal(log).entries
+    assert [Path(line["release"]["folder"]).name for line in lines] == ["two", "one"]
+    assert names(tmp_path) == ["one", "one.evidence", "two", "two.evidence", "x.log"]
+
+
+def test_a_line_that_a_kill_left_out_goes_to_the_log_where_it_was_moved_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another name of the parent folder, as in a container."""
+    (tmp_path / "before").mkdir()
+    write_release(release(rows=2, log=str(tmp_path / "before" / "x.log")), tmp_path / "before" / "other")
+    killed_in_place(tmp_path / "before" / "out", monkeypatch, log=str(tmp_path / "before" / "x.log"))
+    folder = (tmp_path / "before").rename(tmp_path / "after") / "out"
+    publication.resume(folder)
+    assert len(logged(folder)) == 2
+    assert names(tmp_path) == ["after"]
+
+
+def test_a_log_that_lost_lines_meanwhile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, log = tmp_path / "out", tmp_path / "x.log"
+    write_release(release(rows=2, log=str(log)), tmp_path / "other")
+    killed_in_place(folder, monkeypatch, log=str(log))
+    kept = log.rename(tmp_path / "kept.log")
+    with pytest.raises(InputError, match="lacks lines that it had: restore the log, and run again"):
+        publication.resume(folder)
+    assert not log.exists()
+    kept.rename(log)
+    publication.resume(folder)
+    assert len(logged(folder)) == 2
+    assert not publication.leftovers(folder)
+
+
+def test_a_log_that_cannot_be_written_is_told_and_gets_its_line_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(place: Path, line: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    folder = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "_add", full)
+        with pytest.raises(InputError, match="is not in the log"):
+            write_release(release(rows=2, log=str(tmp_path / "x.log")), folder)
+    assert whole(folder, {2}) == 2
+    publication.resume(folder)
+    assert logged(folder) == [digest_of(folder)]
+    assert names(tmp_path) == ["out", "out.evidence", "x.log"]

@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from shoal.cli.main import execute
 from shoal.errors import InputError, VerificationError
 from shoal.running import verify_release
-from shoal.verify.folder import read_folder
+from shoal.verify import folder as folder_module
+from shoal.verify import stored
+from shoal.verify.folder import open_folder, read_folder
 from shoal.verify.strict import read_json
 
 
@@ -72,6 +76,24 @@ def test_an_honest_release_is_read(honest: Path, format: str) -> None:
 
 
 # Files
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["release", "manifest.json", "report.html"])
+def test_a_link_in_the_place_of_a_file(honest: Path, tmp_path: Path, format: str, name: str) -> None:
+    """The bytes are right today; tomorrow the link may lead to others, and where it is sent it leads to nothing."""
+    folder = copy(honest / format, tmp_path / "out")
+    path = folder / (f"release.{format}" if name == "release" else name)
+    path.rename(tmp_path / path.name)
+    path.symlink_to(tmp_path / path.name)
+    assert refused(folder) == f"'{path.name}' is a symbolic link: put the file itself into the folder."
+    with pytest.raises(VerificationError, match="symbolic link"):
+        verify_release(folder)
+
+
+def test_a_link_to_the_folder_is_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to(folder)
+    assert verify_release(tmp_path / "latest").passed
 
 
 @pytest.mark.parametrize("audience", ["external", "internal"])
@@ -246,3 +268,65 @@ def test_words_that_cannot_be(folder: Path, key: str, value: Any) -> None:
     manifest = json.loads((folder / "manifest.json").read_bytes())
     (folder / "manifest.json").write_text(json.dumps(manifest | {key: value}), "utf-8")
     assert key in refused(folder) or "version" in refused(folder)
+
+
+# Files that unpack to far more than they are
+
+
+def packed(honest: Path, target: Path, column: pl.Expr, rows: int) -> Path:
+    """A Parquet release of some kilobytes whose rows are one row many times, described as it is."""
+    folder = copy(honest / "parquet", target)
+    frame = pl.read_parquet(folder / "release.parquet").head(1).with_columns(column)
+    columns = {name: pa.array(frame[name].to_list()).dictionary_encode() for name in frame.columns}
+    places = pa.array([0]).take(pa.array([0] * rows))
+    table = pa.table({name: pa.DictionaryArray.from_arrays(places, one.dictionary) for name, one in columns.items()})
+    plain = pa.schema([(name, one.dictionary.type) for name, one in columns.items()])
+    with pq.ParquetWriter(folder / "release.parquet", table.schema, store_schema=False) as writer:
+        writer.write_table(table)
+    assert pq.read_schema(folder / "release.parquet").equals(plain)
+    content = (folder / "release.parquet").read_bytes()
+    rewrite(folder, "release.parquet", content)
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    manifest["data"]["rows"] = rows
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return folder
+
+
+def test_rows_that_memory_does_not_hold_are_refused_by_every_command_that_holds_them(
+    honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release of a few kilobytes took `risk` and `attack` to gigabytes; `verify` reads it part by part."""
+    bomb = packed(honest, tmp_path / "bomb", pl.lit("flu").alias("disease"), 200_000)
+    assert (bomb / "release.parquet").stat().st_size < 20_000
+    assert read_folder(bomb)[0]["release"].height == 200_000
+    monkeypatch.setattr(folder_module, "_MOST", 1 << 20)
+    read: list[int] = []
+    collect = pl.LazyFrame.collect
+    monkeypatch.setattr(pl.LazyFrame, "collect", lambda lazy, *a, **k: (read.append(1), collect(lazy, *a, **k))[1])
+    for command in (["risk"], ["attack"], ["estimate", "--queries", "age in [20, 30]"]):
+        assert execute([command[0], str(bomb), *command[1:]]) == 2
+        assert len(read) <= 3  # names and rows from the end of the file, and one batch
+        read.clear()
+    assert execute(["verify", str(bomb)]) == 4  # for what it holds
+
+
+def test_texts_that_memory_does_not_hold_are_refused(
+    honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal texts share their bytes in the file and as they are read."""
+    bomb = packed(honest, tmp_path / "bomb", pl.lit("x" * 50_000).alias("note"), 1000)
+    assert read_folder(bomb)[0]["release"].height == 1000
+    monkeypatch.setattr(stored, "_MOST", 1 << 25)
+    with pytest.raises(VerificationError, match="has texts of more than 32 MiB in 1,000 rows"):
+        verify_release(bomb)
+    assert "has texts of more than" in refused(bomb)
+
+
+def test_a_file_with_other_rows_than_the_manifest_says_is_not_read(honest: Path, tmp_path: Path) -> None:
+    bomb = packed(honest, tmp_path / "bomb", pl.lit("flu").alias("disease"), 200_000)
+    manifest = json.loads((bomb / "manifest.json").read_bytes())
+    manifest["data"]["rows"] = 24
+    (bomb / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    tables, _ = open_folder(bomb)
+    with pytest.raises(VerificationError, match="has 200000 rows and the manifest says 24"):
+        next(tables["release"])

@@ -120,6 +120,7 @@ class _Examined:
         """What is known of rows, method and models, with every problem noted; None where models do not fit."""
         from shoal.evaluation.research import told_research
         from shoal.judging.feasible import vacuous
+        from shoal.table.invisible import spelling_facts
 
         recipe, algorithm, found = self._recipe, self._algorithm, self._found
         step("holding the models against the table")
@@ -144,6 +145,7 @@ class _Examined:
             **told_research(algorithm, domain),
             "models": [model.parameters() for model in judge.models],
             "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
+            "spellings": spelling_facts(domain),
             "output_free": _is_free(recipe.resolve(recipe.output.folder)),
             "foreseen": None if foreseen is None else foreseen.data(),
             "untold": _untold(recipe, domain.n, 0 if foreseen is None else foreseen.sample),

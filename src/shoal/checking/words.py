@@ -15,10 +15,15 @@ def findings(data: Mapping[str, Any]) -> list[str]:
     """What stands in the way of a run, what it would take, and what only a run can tell; a sentence each."""
     if "rows" not in data:
         return list(_refused(data))
-    return [*vacuous_words(data), *_refused(data), *_foreseen(data["foreseen"]), *_ending(data)]
+    return [*warnings(data), *_refused(data), *_foreseen(data["foreseen"]), *_ending(data)]
 
 
-def vacuous_words(data: Mapping[str, Any]) -> Iterator[str]:
+def warnings(data: Mapping[str, Any]) -> list[str]:
+    """Say what no run refuses and is no good news; a sentence each."""
+    return [*_vacuous(data), *(f"Warning: {one['sentence']}" for one in data.get("spellings", ()))]
+
+
+def _vacuous(data: Mapping[str, Any]) -> Iterator[str]:
     """Promises that cannot fail on the table, and so promise nothing; a sentence each."""
     for one in data.get("vacuous", ()):
         name = one["model"]["name"]

@@ -36,6 +36,7 @@ def release_data(release: Release | Written, folder: Path | None) -> dict[str, A
         "verdicts": manifest["verdicts"],
         "split_verdicts": evidence["split_verdicts"],
         "vacuous": evidence["vacuous"],
+        "spellings": evidence.get("spellings", []),
         "overlaps": evidence["overlaps"],
         "research": evidence["research"],
         "search": _search(evidence["search"]),
@@ -85,6 +86,7 @@ def show_release(release: Release | Written, folder: Path | None, *, measures: b
     if evidence["attacks"]:
         say("Measured by attacking it:", *(f"  - {one.sentence}" for one in evidence["attacks"]), "")
     found = [*_vacuous_lines(evidence["vacuous"]), *_split_lines(evidence["split_verdicts"])]
+    found += [f"Warning: {one['sentence']}" for one in evidence.get("spellings", ())]
     if evidence.get("formulas"):
         found.append(
             f"Warning: {evidence['formulas']:,} cells or names begin as formulas of spreadsheets do: set formulas = "

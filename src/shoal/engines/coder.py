@@ -13,7 +13,7 @@ from shoal.engines.dictionaries import Dictionaries
 from shoal.errors import ShoalError
 from shoal.table.coding import canonical_text
 from shoal.table.gathering import Gathering
-from shoal.table.invisible import refuse_lookalikes
+from shoal.table.invisible import count_spellings, refuse_lookalikes
 from shoal.table.schema import Schema
 from shoal.table.table import Table, iso_dates
 
@@ -50,6 +50,7 @@ def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Tabl
     subjects = None if schema.subject is None else columns[schema.subject].values
     domain = replace(
         table.domain, schema=schema, columns=made, n=gathering.n, n_subjects=0 if subjects is None else len(subjects),
+        subject_spellings=None if subjects is None else count_spellings(str(schema.subject), "subject", subjects),
         types={one: table.domain.types.get(one, kind) for one, kind in gathering.types.items()},
     )  # fmt: skip
     return Dictionaries(

@@ -207,7 +207,8 @@ class _Opening:
             raise InputError(f"The key column '{key}' repeats values: a key must name one row.")
         if subject is not None:
             people = database.ask("SELECT count(DISTINCT s) AS p FROM coded")["p"][0]
-            domain = replace(domain, n_subjects=int(people))
+            alike = database.spellings(subject) if self.types[subject] == pl.String else None
+            domain = replace(domain, n_subjects=int(people), subject_spellings=alike)
         times = {name: getattr(self.types[name], "time_zone", None) for name in self.others}
         zones = {name: zone for name, zone in times.items() if zone is not None}
         reading = Reading(known=replace(known, domain=domain), places=self.places, others=self.others, zones=zones)

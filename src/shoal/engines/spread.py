@@ -15,7 +15,7 @@ import polars as pl
 from shoal.engines.kept import Publisher, Reading, StoredBatch
 from shoal.errors import InputError, ShoalError
 from shoal.table.classmap import Cells
-from shoal.table.invisible import as_seen
+from shoal.table.invisible import as_seen, same_form
 from shoal.table.packing import Packing, Places
 from shoal.table.schema import Schema
 
@@ -89,6 +89,11 @@ class Seen:
         """Each different one."""
         texts = self.clean(frame)[self.schema.subject or ""].drop_nulls().unique()
         return pl.DataFrame([texts.alias("t"), as_seen(texts).alias("seen")])
+
+
+def with_forms(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put beside names of people (``t``) what their spellings have in common."""
+    return frame.with_columns(same_form(frame["t"]).alias("form"))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.engines.cluster import collected, told
+from shoal.engines.cluster import collected, mapped, told
+from shoal.engines.spread import Each, Mapped, with_forms
+from shoal.table.invisible import Spellings
 from shoal.table.spill import spilling
 
 _NUMBERS = 1 << 25  # that are kept of what was asked for
@@ -57,6 +59,16 @@ class SparkDatabase:
                 self._known.clear()
             self._known[key] = {name: found[name].cast(pl.Int64).to_numpy() for name in found.columns}
         return self._known[key]
+
+    def spellings(self, subject: str) -> Spellings | None:
+        """Count people whose names (``s``) may be spellings of each other; names stay where they are."""
+        names = self.session.table(f"{self._own}coded").selectExpr("s AS t").distinct()
+        forms = mapped(names, Mapped(Each(with_forms)), with_forms(pl.DataFrame(schema={"t": pl.String})))
+        alike = forms.groupBy("form").count().where("count > 1")
+        with told():
+            found = collected(alike.selectExpr("coalesce(sum(count), 0) AS n", "count(*) AS m"))
+        ((n, m),) = found.rows()
+        return Spellings(column=subject, role="subject", spellings=int(n), values=int(m)) if m else None
 
     def forget(self) -> None:
         """Ask again for whatever is wanted from now on."""

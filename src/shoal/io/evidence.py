@@ -33,6 +33,17 @@ def evidence_folder(folder: str | Path) -> Path:
     return folder.with_name(f"{folder.name}.evidence")
 
 
+def refuse_linked_evidence(folder: str | Path) -> None:
+    """Refuse an evidence folder that is a symbolic link or a mounted disk: no rename can put evidence there."""
+    private = evidence_folder(folder)
+    if private.is_symlink() or private.is_mount():
+        what = "a symbolic link" if private.is_symlink() else "a mounted disk"
+        raise InputError(
+            f"The evidence folder '{private}' is {what}, and evidence has to be beside its release: remove it, or "
+            "choose another output folder."
+        )
+
+
 def write_evidence(evidence: Mapping[str, Any], folder: Path) -> None:
     """Write the evidence's files, readable by their owner alone, into an existing folder.
 

@@ -1,8 +1,9 @@
 """Cells that a spreadsheet would run: found, and escaped where a recipe asks for it.
 
 A text or a column's name that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is no number is
-taken for a formula by spreadsheets that open a CSV file. An apostrophe before it makes it text; one that stands before
-such a beginning already gets another, so that the first can always be taken away again.
+taken for a formula by spreadsheets that open a CSV file. So is one that begins with a sign that compatibility folding
+(NFKC) makes one of these, such as full-width ones: a program on the way may fold it. An apostrophe before it makes it
+text; one that stands before such a beginning already gets another, so that the first can always be taken away again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ import polars as pl
 
 from shoal.table.holding import is_text, told
 
-_BEGINNING = r"[=+\-@\t\r]"
+_BEGINNING = (
+    r"[=+\-@\t\r\x{207A}-\x{207C}\x{208A}-\x{208C}\x{2212}"
+    r"\x{2A75}\x{2A76}\x{FB29}\x{FE62}\x{FE63}\x{FE66}\x{FE6B}\x{FF0B}\x{FF0D}\x{FF1D}\x{FF20}]"
+)
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 

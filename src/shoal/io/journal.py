@@ -10,6 +10,8 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from shoal.io.locks import locked
 from shoal.verify.folder import MANIFEST, read_manifest
 
 SUFFIX = ".log"
+_RELEASED = "released"
 _HASH = re.compile("[0-9a-f]{64}")
 _FACTS = ("folder", "source", "statement", "kind", "rows", "acknowledged", "data", "manifest", "shoal")
 
@@ -93,11 +96,75 @@ def _behind(text: str, at: int) -> int:
     return at
 
 
-def log_release(path: str | Path, folder: str | Path, *, event: str = "released") -> dict[str, Any]:
+def log_release(path: str | Path, folder: str | Path, *, event: str = _RELEASED) -> dict[str, Any]:
     """Add a line about a written release to a log, which is made if there is none; returns the line."""
     place, folder = check_journal(path, release=folder), Path(folder)
-    manifest = read_manifest(folder)
-    facts = {
+    with locked(place):
+        return _append(place, _entries(place), _facts(folder, folder), who=_who(), event=event)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingLine:
+    """A line about a release that is being published, due in its log once the release is in its place.
+
+    Attributes
+    ----------
+    log
+        The log's absolute path.
+    lines
+        How many lines the log had when the release was staged: the line is due behind them, once.
+    who, facts
+        The account that publishes the release, and the facts that the line states.
+    """
+
+    log: str
+    lines: int
+    who: str
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def stage(cls, log: str | Path, staged: Path, folder: Path) -> PendingLine:
+        """Describe a staged release for a log; refuse a log that no line can be added to.
+
+        Parameters
+        ----------
+        staged, folder
+            Where the release is now, and where it is going.
+        """
+        place = check_journal(log, release=folder)
+        return cls(log=str(place), lines=len(_entries(place).entries), who=_who(), facts=_facts(staged, folder))
+
+    def add(self, folder: Path) -> None:
+        """Add the line, unless it is there already: a recovery cannot know how far the killed run came.
+
+        Parameters
+        ----------
+        folder
+            The release's folder by its present name; where that was moved, the log may have been moved with it.
+        """
+        beside = os.path.relpath(self.log, Path(self.facts["folder"]).parent)
+        moved = (folder.parent / beside).resolve()
+        place = check_journal(moved if moved.exists() else self.log, release=folder)
+        with locked(place):
+            journal = _entries(place)
+            if len(journal.entries) < self.lines:
+                raise InputError(
+                    f"The release in '{self.facts['folder']}' is not in the log '{place}', which lacks lines that "
+                    "it had: restore the log, and run again."
+                )
+            since = journal.entries[self.lines :]
+            if not any(entry["event"] == _RELEASED and entry.get("release") == self.facts for entry in since):
+                _append(place, journal, self.facts, who=self.who, event=_RELEASED)
+
+
+def _entries(place: Path) -> Journal:
+    return read_journal(place) if place.exists() else Journal(entries=[], head=START)
+
+
+def _facts(staged: Path, folder: Path) -> dict[str, Any]:
+    """Read the facts that a line states from the manifest of a release."""
+    manifest = read_manifest(staged)
+    return {
         "folder": str(folder.resolve()),
         "source": manifest["source"],
         "statement": manifest["statement"],
@@ -105,19 +172,21 @@ def log_release(path: str | Path, folder: str | Path, *, event: str = "released"
         "rows": manifest["data"]["rows"],
         "acknowledged": manifest["acknowledged"],
         "data": manifest["data"]["sha256"],
-        "manifest": hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest(),
+        "manifest": hashlib.sha256((staged / MANIFEST).read_bytes()).hexdigest(),
         "shoal": manifest["shoal"],
     }
-    with locked(place):
-        journal = read_journal(place) if place.exists() else Journal(entries=[], head=START)
-        number = len(journal.entries) + 1
-        entry = link(number, journal.head, who=_who(), event=event, facts=facts, under="release")
-        try:
-            _add(place, as_line(entry))
-        except OSError as error:
-            raise InputError(
-                f"The release in '{folder}' is not in the log '{path}': {error.strerror}. Add it with 'shoal log add'."
-            ) from None
+
+
+def _append(place: Path, journal: Journal, facts: Mapping[str, Any], *, who: str, event: str) -> dict[str, Any]:
+    ordered = {key: facts[key] for key in _FACTS}  # as every line has them; a publication's journal sorts its keys
+    entry = link(len(journal.entries) + 1, journal.head, who=who, event=event, facts=ordered, under="release")
+    try:
+        _add(place, as_line(entry))
+    except OSError as error:
+        raise InputError(
+            f"The release in '{facts['folder']}' is not in the log '{place}': {error.strerror}. "
+            "Add it with 'shoal log add'."
+        ) from None
     return entry
 
 

@@ -24,6 +24,7 @@ from shoal.io.evidence import (
     evidence_folder,
     frame_stamp,
     input_hash,
+    refuse_linked_evidence,
     write_evidence,
 )
 from shoal.io.files import FORMATS, FORMULAS, write_frame
@@ -59,7 +60,8 @@ def write_release(
     """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
 
     Everything is written under temporary names first and renamed at the end; after a failure the disk is as
-    it was before, and after a kill the next call, or the next run to that folder, makes it so.
+    it was before, and after a kill the next call, or the next run to that folder, makes it so. The log that the
+    evidence names gets a line.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def write_release(
     with writing(folder):
         resume(folder)
         check()
-        publish(folder, fill, check, replace=replace, holders=holders)
+        publish(folder, fill, check, replace=replace, holders=holders, log=release.evidence.get("log"))
     return folder
 
 
@@ -160,6 +162,7 @@ def check_output(folder: str | Path, source: str | Path | None, *, replace: bool
     folder = Path(folder).resolve()
     _check_place(folder, source)
     _check_free(folder, replace, PUBLIC)
+    refuse_linked_evidence(folder)
     _check_free(evidence_folder(folder), replace, PRIVATE)
 
 

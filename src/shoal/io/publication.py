@@ -4,7 +4,8 @@ Everything is staged first: release and evidence in a private folder beside the 
 their own files, as what comes *next*. A journal says to which release they belong. Then one rename puts the release in
 its place; that is the step that counts. What follows it, or undoes what was staged, is one function, `recover`, which
 looks at what is in place. It runs at the end of every publication, after an error or interrupt as after a success, and
-at the start of the next one, which may have to finish what a killed process began.
+at the start of the next one, which may have to finish what a killed process began. A log can only be added to, so its
+line waits in the journal until the release is in its place.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shoal.errors import InputError, ShoalError, VerificationError
-from shoal.io.evidence import FACTS, evidence_folder, read_evidence
+from shoal.io.evidence import FACTS, evidence_folder, read_evidence, refuse_linked_evidence
+from shoal.io.journal import PendingLine
 from shoal.io.locks import lock_file, locked
 from shoal.io.manifest import json_bytes
 from shoal.io.swap import put, sync, write_whole
@@ -72,10 +74,11 @@ class Bond:
 
 @dataclass(frozen=True, kw_only=True)
 class _Journal:
-    """What a publication says of itself: its release, the files that keep something for it, and what became of it."""
+    """What a publication says of itself: its release, who keeps something for it, its line of a log, its outcome."""
 
     bond: Bond
     holders: Sequence[str]
+    line: PendingLine | None = None
     committed: bool | None = None
 
 
@@ -106,6 +109,7 @@ def publish(
     *,
     replace: bool,
     holders: Sequence[Holder] = (),
+    log: str | None = None,
     then: Callable[[], None] = lambda: None,
 ) -> None:
     """Stage a release and its evidence, tell the holders, and put everything in place.
@@ -116,6 +120,8 @@ def publish(
         Writes the release and the evidence into two empty folders, and returns the release's digest.
     check
         Raises unless the release may go to its folder; asked when nobody else can write there any more.
+    log
+        Gets a line about the release (:mod:`shoal.io.journal`).
     then
         Brings into force what was written elsewhere, as soon as the release is in its place; more than once does no
         harm.
@@ -126,7 +132,7 @@ def publish(
             recover(folder, holders)
             check()
             try:
-                _publish(folder, fill, replace, holders, then)
+                _publish(folder, fill, replace, holders, log, then)
             finally:
                 # Nothing is called before this 'try': an interrupt that compiled code raised is raised once more by
                 # Python, at the first call behind it.
@@ -145,6 +151,7 @@ def _publish(
     fill: Callable[[Path, Path], str],
     replace: bool,
     holders: Sequence[Holder],
+    log: str | None,
     then: Callable[[], None],
 ) -> None:
     transaction = secrets.token_hex(_ID)
@@ -156,13 +163,16 @@ def _publish(
     bond = Bond(folder=str(folder), digest=fill(staged, private), transaction=transaction)
     for path in (*staged.iterdir(), staged, private):
         sync(path)
-    _write_journal(staging, _Journal(bond=bond, holders=sorted(str(holder.place) for holder in holders)))
+    line = None if log is None else PendingLine.stage(log, staged, folder)
+    _write_journal(staging, _Journal(bond=bond, holders=sorted(str(one.place) for one in holders), line=line))
     sync(staging.parent)
     for holder in holders:
         holder.stage(bond)
     try:
         put(staged, folder, staging / _OLD if replace else None)
         then()
+        if line is not None:
+            line.add(folder)  # recovery would do it too, and tell nobody why it cannot
     except BaseException:  # what is in its place stays there, and so does what goes with it
         try:
             _also(folder, bond, then)
@@ -239,8 +249,12 @@ def _finish(folder: Path, staging: Path) -> None:
     if committed is False:
         if not folder.exists() and (staging / _OLD).exists():
             put(staging / _OLD, folder)
-    elif _evidence_digest(staging / _EVIDENCE) == journal.bond.digest:
+        return
+    if _evidence_digest(staging / _EVIDENCE) == journal.bond.digest:
+        refuse_linked_evidence(folder)
         put(staging / _EVIDENCE, private, staging / _OLD_EVIDENCE)
+    if journal.line is not None:
+        journal.line.add(folder)
 
 
 def _clear(staging: Path, settled: set[str]) -> None:
@@ -265,7 +279,9 @@ def _journal(staging: Path) -> _Journal | None:
     """The journal of a publication, None before it has one."""
     try:
         plain = json.loads((staging / JOURNAL).read_bytes())
-        return _Journal(**{**plain, "bond": Bond(**plain["bond"]), "holders": [str(one) for one in plain["holders"]]})
+        line = None if plain["line"] is None else PendingLine(**plain["line"])
+        holders = [str(one) for one in plain["holders"]]
+        return _Journal(**{**plain, "bond": Bond(**plain["bond"]), "holders": holders, "line": line})
     except OSError:
         return None
     except (ValueError, LookupError, TypeError, RecursionError):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from shoal.recoding.applied import Released
+from shoal.table.invisible import spelling_facts
 
 
 def release_facts(released: Released) -> dict[str, Any]:
@@ -31,4 +32,5 @@ def release_facts(released: Released) -> dict[str, Any]:
                     "levels": {str(level): float(one) for level, one in enumerate(shares)},
                 }
     people = domain.n_subjects if domain.by_people else None
-    return {"columns": columns, "people": {"rows": domain.n, "people": people}}
+    spellings = spelling_facts(domain)
+    return {"columns": columns, "people": {"rows": domain.n, "people": people}, "spellings": spellings}

@@ -17,7 +17,7 @@ from shoal.table.coding import canonical_text, categories_as_text, code_texts
 from shoal.table.dictionaries import code_column, code_held
 from shoal.table.domain import Domain
 from shoal.table.holding import all_held, all_told, told
-from shoal.table.invisible import refuse_lookalikes
+from shoal.table.invisible import Spellings, count_spellings, refuse_lookalikes
 from shoal.table.keys import key_hashes
 from shoal.table.schema import Schema
 from shoal.table.styles import check_styles
@@ -64,8 +64,9 @@ def build_table(
     return Table(
         kept=all_held(frame),
         domain=Domain(
-            schema=schema, columns=columns, n=frame.height, n_subjects=n_subjects, weights=dict(weights or {}),
-            name=name, types=dict(all_told(frame.clear()).schema),
+            schema=schema, columns=columns, n=frame.height, n_subjects=n_subjects,
+            subject_spellings=_subject_spellings(frame, schema), weights=dict(weights or {}), name=name,
+            types=dict(all_told(frame.clear()).schema),
         ),  # fmt: skip
         codes={column: codes for column, (_, codes) in coded.items()},
         row_keys=row_keys,
@@ -170,3 +171,8 @@ def _subjects(frame: pl.DataFrame, schema: Schema) -> tuple[np.ndarray | None, i
         return None, 0
     codes, values = code_texts(schema.subject, frame[schema.subject], None)
     return codes, len(values)
+
+
+def _subject_spellings(frame: pl.DataFrame, schema: Schema) -> Spellings | None:
+    name = schema.subject
+    return None if name is None else count_spellings(name, "subject", told(frame[name].unique()))

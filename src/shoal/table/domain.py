@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.table.column import FLAT, Column
+from shoal.table.invisible import Spellings
 from shoal.table.schema import Schema
 from shoal.table.workload import Cuts, Workload
 
@@ -60,6 +61,8 @@ class Domain:
         Rows that take part.
     n_subjects
         Codes of subjects, 0 when rows are people.
+    subject_spellings
+        How many subjects may be spellings of each other, None where no two are alike.
     weights
         Attribute weights, where they are given.
     workload
@@ -86,6 +89,7 @@ class Domain:
     columns: Mapping[str, Column]
     n: int
     n_subjects: int = 0
+    subject_spellings: Spellings | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
     workload: Workload | None = None
     research: Mapping[str, Any] = field(default_factory=dict)

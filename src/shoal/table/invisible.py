@@ -1,13 +1,20 @@
-"""Values that look alike: refused where they are counted, because two spellings of one answer are no diversity."""
+"""Values that look alike, where two spellings of one answer would count as two answers, or of one person as two people.
+
+What nobody can see is refused. What people may have meant, such as ``HIV`` and ``hiv``, is warned of, with counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.table.domain import Domain
 
 # What is not seen: control and format characters, soft hyphens, fillers, variation selectors.
 _UNSEEN = r"[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Cf}&&[^\t\n\v\f\r\x{85}]]"
@@ -49,3 +56,69 @@ def refuse_alike(name: str, count: int) -> None:
             f"Column '{name}' has {count} values that differ from another one, a non-answer or an empty cell "
             "only in invisible characters or white space, and would be counted as different: clean them."
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spellings:
+    """How many values of a column may be other spellings of each other.
+
+    Attributes
+    ----------
+    role
+        ``"sensitive"`` or ``"subject"``.
+    spellings, values
+        Values that share their form with another one, and how many forms these have.
+    """
+
+    column: str
+    role: str
+    spellings: int
+    values: int
+
+    @property
+    def sentence(self) -> str:
+        """What may be wrong with the column, without its values."""
+        what = "people may be fewer" if self.role == "subject" else "classes may be less diverse"
+        return (
+            f"Column '{self.column}' counts {self.spellings:,} values that may be spellings of {self.values:,} (they "
+            f"differ in case, width, zeros of a number or marks in 'n/a'), so {what} than stated: give each one "
+            "spelling."
+        )
+
+
+def same_form(texts: pl.Series) -> pl.Series:
+    """Fold what spellings of one value differ in: case, width, blanks, zeros of numbers, marks of "n/a"."""
+    seen = as_seen(texts.str.normalize("NFKC")).str.to_uppercase().str.to_lowercase()
+    whole = seen.str.replace(r"^\+?(-?)0*([0-9]+)(?:\.0*)?$", "${1}${2}")
+    parts = whole.str.replace(r"^\+?(-?)0*([0-9]+\.[0-9]*[1-9])0*$", "${1}${2}")
+    return parts.str.replace(r"^[^\pL\pN]*n[^\pL\pN]*a[^\pL\pN]*$", "na")
+
+
+def count_spellings(column: str, role: str, texts: pl.Series, non_answers: Sequence[Any] = ()) -> Spellings | None:
+    """Count different texts of a column that have the form of another one, or of a declared non-answer.
+
+    Returns None where there are none, and of columns that hold no text: their cells are compared as numbers or dates.
+    """
+    if texts.dtype != pl.String:
+        return None
+    texts = texts.drop_nulls().unique()
+    others = pl.Series(list(map(str, non_answers)), dtype=pl.String).unique()
+    others = others.filter(~others.is_in(texts.implode()))
+    forms = same_form(pl.concat([texts.alias(""), others.alias("")]))
+    alike = forms.filter(forms.is_duplicated())
+    mine = int(forms.is_duplicated().head(texts.len()).sum())
+    return Spellings(column=column, role=role, spellings=mine, values=alike.n_unique()) if mine else None
+
+
+def spelling_facts(domain: Domain) -> list[dict[str, Any]]:
+    """List columns with values that may be spellings of each other: sensitive ones and the subject."""
+    found = [] if domain.subject_spellings is None else [domain.subject_spellings]
+    for column in domain.sensitive:
+        if column.type not in ("numeric", "date"):
+            there = column.frequencies > 0
+            if column.missing >= 0:
+                there[column.missing] = False
+            texts = column.texts.filter(pl.Series(there))
+            one = count_spellings(column.name, "sensitive", texts, column.spec.non_answers)
+            found += [] if one is None else [one]
+    return [{**asdict(one), "sentence": one.sentence} for one in found]

@@ -6,7 +6,7 @@ does not list, and a CSV file is spelled in the one way that a release is writte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from shoal.verify.stored import check_hash, stored_batches
 from shoal.verify.strict import read_json
 
 MANIFEST = "manifest.json"
+# Bytes that a Parquet table may unpack to where all of it is held in memory, and bytes a cell, as for a source.
+_MOST, _CELL = 1 << 30, 8
+
 
 def read_folder(folder: str | Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
     """Tables (``"release"``, and ``"sensitive"`` where there is one) and manifest of a release.
@@ -25,7 +28,20 @@ def read_folder(folder: str | Path) -> tuple[dict[str, pl.DataFrame], dict[str, 
     From CSV every column is text, every cell as it stands.
     """
     tables, manifest = open_folder(folder)
-    return {name: pl.concat(list(batches)) for name, batches in tables.items()}, manifest
+    listed = _tables(manifest["data"])
+    return {name: pl.concat(_bounded(batches, listed[name])) for name, batches in tables.items()}, manifest
+
+
+def _bounded(batches: Iterator[pl.DataFrame], entry: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+    """Pass batches on, unless the table is more than memory is asked to hold; a CSV file is as large as it looks."""
+    for frame in batches:
+        # A Parquet file with other rows than the manifest says is refused before its first batch.
+        if entry["file"].endswith(".parquet") and entry["rows"] * frame.width * _CELL > _MOST:
+            raise InputError(
+                f"The release unpacks to more than {_MOST >> 20:,} MiB, too much to be held in memory: "
+                "'shoal verify' and 'shoal risk --engine duckdb' read it part by part."
+            )
+        yield frame
 
 
 def open_folder(
@@ -41,7 +57,7 @@ def open_folder(
     folder = Path(folder)
     manifest = read_manifest(folder)
     data = manifest["data"]
-    listed = {"release": data} | ({"sensitive": data["sensitive"]} if "sensitive" in data else {})
+    listed = _tables(data)
     others = [manifest["report"], *data.get("copies", ())]
     _check_files(folder, [MANIFEST, *(entry["file"] for entry in (*others, *listed.values()))])
     for entry in (*others, *listed.values()):
@@ -50,6 +66,11 @@ def open_folder(
     return {
         name: stored_batches(folder, entry, escaped=escaped, size=size) for name, entry in listed.items()
     }, manifest
+
+
+def _tables(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Entries of the manifest that describe tables, by name."""
+    return {"release": data} | ({"sensitive": data["sensitive"]} if "sensitive" in data else {})
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
@@ -69,7 +90,12 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
 
 
 def _check_files(folder: Path, listed: list[str]) -> None:
-    extra = sorted(path.name for path in folder.iterdir() if path.name not in listed)
+    """Refuse files that the manifest does not list, and links, whose target can change or be missing elsewhere."""
+    found = sorted(folder.iterdir())
+    links = [path.name for path in found if path.is_symlink()]
+    if links:
+        raise VerificationError(f"'{links[0]}' is a symbolic link: put the file itself into the folder.")
+    extra = [path.name for path in found if path.name not in listed]
     if extra:
         more = f" and {len(extra) - 1:,} more" if len(extra) > 1 else ""
         raise VerificationError(f"The folder also holds '{extra[0]}'{more}, which its manifest does not list.")

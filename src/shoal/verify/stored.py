@@ -19,9 +19,15 @@ from shoal.errors import InputError, VerificationError
 
 # Bytes of a CSV file, and rows of a Parquet file, that are read in one go; the latter are those of a row group.
 _BYTES, _ROWS = 1 << 23, 1 << 18
-# How a cell begins that a spreadsheet runs unless it is a number, and how one that is escaped.
-_FORMULA = r"^[=+\-@\t\r]"
-_ESCAPED = r"^'('*[=+\-@\t\r])"
+# Bytes that one batch may take: some kilobytes of Parquet can unpack to gigabytes, in rows, columns or long texts.
+_MOST, _CELL = 1 << 30, 16
+# How a cell begins that a spreadsheet runs unless it is a number: a sign of a formula, or one that NFKC makes such.
+_SIGN = (
+    r"[=+\-@\t\r\x{207A}-\x{207C}\x{208A}-\x{208C}\x{2212}"
+    r"\x{2A75}\x{2A76}\x{FB29}\x{FE62}\x{FE63}\x{FE66}\x{FE6B}\x{FF0B}\x{FF0D}\x{FF1D}\x{FF20}]"
+)
+_FORMULA = rf"^{_SIGN}"
+_ESCAPED = rf"^'('*{_SIGN})"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 # What Polars writes into a Parquet file beside the rows.
 _PARQUET_KEYS = {"ARROW:schema"}
@@ -59,7 +65,7 @@ def stored_batches(
     check_hash(folder, entry)
     path, file = folder / entry["file"], entry["file"]
     batches = _csv(path, file, entry["sha256"], size or _BYTES) if file.endswith(".csv") else _parquet(
-        path, file, size or _ROWS
+        path, entry, size or _ROWS
     )  # fmt: skip
     rows, formulas = 0, _Formulas(file)
     for frame in batches:
@@ -67,8 +73,12 @@ def stored_batches(
         yield formulas.unescaped(frame) if escaped else frame
     formulas.refuse()
     check_hash(folder, entry)
+    _refuse_miscounted(entry, rows)
+
+
+def _refuse_miscounted(entry: Mapping[str, Any], rows: int) -> None:
     if rows != entry["rows"]:
-        raise VerificationError(f"'{file}' has {rows} rows and the manifest says {entry['rows']}.")
+        raise VerificationError(f"'{entry['file']}' has {rows} rows and the manifest says {entry['rows']}.")
 
 
 def _csv(path: Path, file: str, digest: str, size: int) -> Iterator[pl.DataFrame]:
@@ -161,7 +171,8 @@ class _Formulas:
         return int((texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)).sum())
 
 
-def _parquet(path: Path, file: str, size: int) -> Iterator[pl.DataFrame]:
+def _parquet(path: Path, entry: Mapping[str, Any], size: int) -> Iterator[pl.DataFrame]:
+    file = entry["file"]
     try:
         table = pl.scan_parquet(path, hive_partitioning=False, glob=False)
         schema = table.collect_schema()
@@ -180,8 +191,16 @@ def _parquet(path: Path, file: str, size: int) -> Iterator[pl.DataFrame]:
             f"The column '{listed[0]}' of '{file}' is kept as categories, whose list may name values that stand in no "
             "row: write the release again."
         )
+    _refuse_miscounted(entry, rows)
+    size = max(1, min(size, _MOST // (_CELL * max(len(schema), 1))))
     for start in range(0, max(rows, 1), size):
         try:
-            yield table.slice(start, size).collect()
+            frame = table.slice(start, size).collect()
         except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException):
             raise VerificationError(f"'{file}' cannot be read back as Parquet: write the release again.") from None
+        # Equal texts share their bytes as they are read, and no longer once they are worked on.
+        if sum(int(texts.str.len_bytes().sum()) for texts in frame.select(pl.col(pl.String)).iter_columns()) > _MOST:
+            raise VerificationError(
+                f"'{file}' has texts of more than {_MOST >> 20:,} MiB in {frame.height:,} rows, as no release has."
+            )
+        yield frame

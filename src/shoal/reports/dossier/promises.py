@@ -35,6 +35,7 @@ def models(facts: Facts) -> Section:
         name = one["model"]["name"]
         on = target_words(name, one["on"]) if one["on"] else "the table"
         blocks.append(Text(text=f"Vacuous: {name} on {on} cannot fail on this table.", tone="bad"))
+    blocks += [Text(text=one["sentence"], tone="bad") for one in evidence.get("spellings", ())]
     falls = [one for one in evidence.get("split_verdicts", ()) if one["failing_rows"]]
     if falls:
         told = [

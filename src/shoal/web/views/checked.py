@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.checking.words import findings, vacuous_words
+from shoal.checking.words import findings, warnings
 
 HEADINGS = ("Column", "Role", "Type", "Kind", "Distinct", "Missing", "Levels", "Leaves")
 
@@ -15,11 +15,11 @@ HEADINGS = ("Column", "Role", "Type", "Kind", "Distinct", "Missing", "Levels", "
 class CheckView:
     """Sentences as ``shoal check`` prints them, and what the table has; counts alone, no cell.
 
-    Promises that promise nothing stand apart: that no run refuses them is no good news.
+    Warnings stand apart: promises that promise nothing, and spellings that count as different values.
     """
 
     free: bool
-    vacuous: tuple[str, ...]
+    warnings: tuple[str, ...]
     sentences: tuple[str, ...]
     table: str
     columns: tuple[tuple[str, ...], ...]
@@ -27,11 +27,11 @@ class CheckView:
 
 def check_view(found: Mapping[str, Any]) -> CheckView:
     """What a job of the kind ``check`` found."""
-    empty = tuple(vacuous_words(found))
+    warned = tuple(warnings(found))
     likely = (found.get("foreseen") or {}).get("likely")
     return CheckView(
-        free=not found["problems"] and not likely, vacuous=empty, table=_table(found),
-        sentences=tuple(one for one in findings(found) if one not in empty),
+        free=not found["problems"] and not likely, warnings=warned, table=_table(found),
+        sentences=tuple(one for one in findings(found) if one not in warned),
         columns=tuple(_column(one) for one in found.get("columns", ())),
     )  # fmt: skip
 
