@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from shoal.hierarchy.hierarchy import ROOT
+from shoal.hierarchy.hierarchy import ROOT, Hierarchy
 from shoal.hierarchy.shown import shown_entry
 from shoal.hierarchy.values import format_date, format_number
 from shoal.kinds.base import Kind, Trait
@@ -87,6 +87,7 @@ def describe(
     figures
         What was measured by attacking it, for kinds that are not generalised.
     """
+    domain = domain if released is None else released.public_domain
     made, kind = (GENERALISED, GENERALISED) if released is None else (released.made, released.kind)
     coded = () if released is None else set(released.coded.values())
     # In the order of the file, from which anybody can write the same sentence.
@@ -153,7 +154,9 @@ def _public_figures(figures: Sequence[Any]) -> list[dict[str, Any]]:
 def uncoded_columns(released: Released, models: Sequence[Promised]) -> dict[str, dict[str, Any]]:
     """What the manifest would say about coded columns if their values were published; for the gate alone."""
     return {
-        name: _column(released.domain, name, models, None) for name in released.coded if name in released.domain.columns
+        name: _column(released.public_domain, name, models, None)
+        for name in released.coded
+        if name in released.domain.columns
     }
 
 
@@ -166,7 +169,12 @@ def whole_policies(domain: Domain) -> dict[str, dict[str, Any]]:
 def whole_hierarchies(domain: Domain) -> dict[str, list[list[str]]]:
     """Every hierarchy with all its values; for the gate alone."""
     trees = {name: column.hierarchy or column.tree for name, column in domain.columns.items()}
-    return {name: tree.rows() for name, tree in trees.items() if tree is not None}
+    return {name: [_apart(row, tree) for row in tree.rows()] for name, tree in trees.items() if tree is not None}
+
+
+def _apart(row: list[str], tree: Hierarchy) -> list[str]:
+    """The path of a value; one that is not released is not below another that gave their node its name."""
+    return [f"{row[0]}\0" if label != row[0] and label in tree.leaf_code else label for label in row]
 
 
 def statement(

@@ -12,6 +12,7 @@ from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
 from shoal.recoding.matching import with_anybody, with_population
+from shoal.recoding.released_values import from_released_values
 from shoal.table.classmap import RowIds
 from shoal.table.stats import GroupStats
 
@@ -19,12 +20,15 @@ from shoal.table.stats import GroupStats
 def enforce(released: Released, judge: Judge, limit: float, words: str | None = None) -> Released:
     """Suppress failing classes until all hold, each model against the reference that it names.
 
+    Once some are suppressed, cells are made anew of what is left, and judged again where that changes anything.
+
     Parameters
     ----------
     limit, words
         Largest share of rows to suppress, and what says so; by default the suppression_limit does.
     """
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
+    anew = False  # whether cells are made of the rows that are left
     while True:
         classes = released.classmap
         stats = rows.stats(classes, judge.attributes)
@@ -39,10 +43,15 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = _good(released, judge, stats)
         if good.all():
-            return replace(released, k=judge.k)
+            if anew or not released.n_suppressed:
+                return replace(released, k=judge.k)
+            count, released, anew = released.n_classes, from_released_values(released), True
+            if released.n_classes == count and not judge.needs_cells and not rows.domain.schema.quasi_sets:
+                return replace(released, k=judge.k)
+            continue
         failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
         failing |= {model.name for model in judge.models if model.relative}
-        released = released.suppress(~good)
+        released, anew = released.suppress(~good), False
         share = released.n_suppressed / rows.domain.n
         if released.n_classes == 0 or share > limit + 1e-12:
             raise InfeasibleError(
