@@ -98,7 +98,7 @@ def wrong(shown: list[Any], behind: list[str | None], truth: list[Any], kind: st
 
 def whole(described: Column, truth: list[Any]) -> bool:
     """Whether the numbers of an input are whole, as the gate finds out."""
-    inputs = Inputs(replace(read_claims(manifest(COLUMNS, [])), columns=(described,)), {})
+    inputs = Inputs([described])
     inputs.read(pl.DataFrame({"q": truth}), None)
     return inputs.whole("q")
 

@@ -119,7 +119,8 @@ def quantiles(
         merged, blocks = _merge(blocks, size)
         place = [merged[block] for block in place]
         levels.append(place)
-    return _grow(name, _cut_rows(name, texts, levels), values, {"quantiles": list(sizes)}, _cut_again)
+    made = _grow(name, _cut_rows(name, texts, levels), values, {"quantiles": list(sizes)}, _cut_again)
+    return replace(made, counted=True)
 
 
 def _cut_rows(name: str, texts: Sequence[str], levels: Sequence[Sequence[int]]) -> list[list[str]]:

@@ -39,6 +39,8 @@ class Hierarchy:
         How it was built, as a recipe says it, where that is enough to read a label without the values; else None.
     public
         Whether all of it may be published: it was made without looking at the data.
+    counted
+        Whether its groups follow from how often values occur, so that who is suppressed may have moved them.
     relabel
         Gives a part of the tree the labels that its values lead to, where labels depend on the values below them and
         beside them; None where every label is a value's own or was written by somebody.
@@ -57,6 +59,7 @@ class Hierarchy:
     ancestors: np.ndarray
     rule: Mapping[str, Any] | None = None
     public: bool = False
+    counted: bool = False
     relabel: Callable[[Hierarchy], Hierarchy] | None = None
 
     def __repr__(self) -> str:
@@ -96,7 +99,7 @@ class Hierarchy:
     def with_rows(self, rows: Sequence[Sequence[str]]) -> Hierarchy:
         """Another tree over the same column that is as public as this one."""
         made = Hierarchy.from_rows(self.name, rows)
-        return replace(made, rule=self.rule, public=self.public, relabel=self.relabel)
+        return replace(made, rule=self.rule, public=self.public, counted=self.counted, relabel=self.relabel)
 
     def labelled_for(self, there: np.ndarray) -> Hierarchy:
         """The same tree, its nodes labelled as if only some of its values existed.

@@ -85,7 +85,7 @@ def rare_tails(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hierar
             levels.append(_with_tails(labels, first, last))
             low, high = first, last
     rows = [[path[0], *(level[at] for level in levels), path[-1]] for at, path in enumerate(paths)]
-    made = replace(Hierarchy.from_rows(tree.name, rows), relabel=partial(_tails_again, tree, kept))
+    made = replace(Hierarchy.from_rows(tree.name, rows), counted=True, relabel=partial(_tails_again, tree, kept))
     return made.with_missing() if MISSING in tree.leaf_code else made
 
 
@@ -100,12 +100,16 @@ def _tails_again(whole: Hierarchy, kept: Sequence[int], tree: Hierarchy) -> Hier
     left = tree.leaf_code
     plain = whole.labelled_for(np.array([label in left for label in whole.labels[0]]))
     paths = [path for path in plain.rows() if path[0] in left]
-    levels = []
+    levels: list[list[str]] = []
+    below = above = False  # whether there is such a tail on the level before
     for at, level in enumerate(kept, 1):
-        labels = [tree.labels[at][node] for node in tree.ancestors[at]]
-        first = sum(label.startswith("<") for label in labels)
-        last = len(labels) - sum(label.startswith(">=") for label in labels)
-        levels.append(_with_tails([path[level] for path in paths], first, last))
+        tails = [tree.labels[at][node] for node in tree.ancestors[at]]
+        labels = [path[level] for path in paths]
+        first = sum(label.startswith("<") for label in tails)
+        last = len(labels) - sum(label.startswith(">=") for label in tails)
+        # What is left of a tail may be one interval, which needs no other name.
+        below, above = below or len(set(labels[:first])) > 1, above or len(set(labels[last:])) > 1
+        levels.append(_with_tails(labels, first if below else 0, last if above else len(labels)))
     rows = [[path[0], *(level[at] for level in levels), path[-1]] for at, path in enumerate(paths)]
     return Hierarchy.from_rows(tree.name, rows)
 

@@ -26,7 +26,8 @@ def shown_entry(tree: Hierarchy, labels: Collection[str]) -> dict[str, Any]:
 def shown_rows(tree: Hierarchy, labels: Collection[str]) -> Rows:
     """The path of every label that stands in a release, in depth-first order, each node before those below it.
 
-    The root's path is always there.
+    Where groups follow from how often values occur, labels above one are left out unless they stand in the release
+    themselves. The root's path is always there.
     """
     wanted = {*labels, tree.labels[-1][0]}
     found: dict[str, tuple[int, int]] = {}
@@ -37,5 +38,5 @@ def shown_rows(tree: Hierarchy, labels: Collection[str]) -> Rows:
     rows: Rows = []
     for level, leaf in sorted(found.values(), key=lambda place: (place[1], -place[0])):
         path = [tree.labels[at][tree.ancestors[at, leaf]] for at in range(level, tree.height + 1)]
-        rows.append([*[None] * level, *path])
+        rows.append([*[None] * level, *(one if not tree.counted or one in wanted else None for one in path)])
     return rows

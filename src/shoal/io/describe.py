@@ -166,15 +166,25 @@ def whole_policies(domain: Domain) -> dict[str, dict[str, Any]]:
     return {name: dict(policy.plain) for name, policy in found.items() if policy.plain is not None}
 
 
+def inferred_types(domain: Domain) -> list[str]:
+    """Columns of text whose type nobody declares; for the gate alone."""
+    return [name for name, column in domain.columns.items() if domain.is_inferred(column)]
+
+
 def whole_hierarchies(domain: Domain) -> dict[str, list[list[str]]]:
     """Every hierarchy with all its values; for the gate alone."""
     trees = {name: column.hierarchy or column.tree for name, column in domain.columns.items()}
-    return {name: [_apart(row, tree) for row in tree.rows()] for name, tree in trees.items() if tree is not None}
+    return {name: _whole_rows(tree) for name, tree in trees.items() if tree is not None}
 
 
-def _apart(row: list[str], tree: Hierarchy) -> list[str]:
-    """The path of a value; one that is not released is not below another that gave their node its name."""
-    return [f"{row[0]}\0" if label != row[0] and label in tree.leaf_code else label for label in row]
+def _whole_rows(tree: Hierarchy) -> list[list[str]]:
+    """The paths of all values.
+
+    A label follows from the released values below it, and may be that of a node further down, which covers all of
+    these. Other values are then below the lower node no more than before, and get another label.
+    """
+    lowest = {label: level for level, names in reversed(list(enumerate(tree.labels))) for label in names}
+    return [[one if row[lowest[one]] == one else f"{one}\1" for one in row] for row in tree.rows()]
 
 
 def statement(

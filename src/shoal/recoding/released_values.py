@@ -78,7 +78,7 @@ def _shown(released: Released, column: Column, counts: Mapping[tuple[str, bool],
     known = column.numbers.size
     kept = np.flatnonzero(rows[:known] > 0)
     numbers, missing = column.numbers[kept], column.missing >= 0 and rows[column.missing] > 0
-    if _is_text(released, column) and are_whole(numbers):
+    if released.domain.types.get(column.name) == pl.String and are_whole(numbers):
         numbers = numbers.astype(np.int64)
     codes = np.append(kept, column.missing) if missing else kept
     texts = number_texts(column.type, numbers)
@@ -92,16 +92,11 @@ def _shown(released: Released, column: Column, counts: Mapping[tuple[str, bool],
     )
 
 
-def _is_text(released: Released, column: Column) -> bool:
-    return released.domain.types.get(column.name) == pl.String
-
-
 def _type(released: Released, column: Column, there: np.ndarray) -> str:
     """The type of a column, after refusing one that follows from suppressed rows and that values depend on."""
-    spec = column.spec
-    if spec.type is not None or spec.order or spec.items is not None or not _is_text(released, column):
+    if not released.domain.is_inferred(column):
         return column.type
-    found = infer_type(column.name, column.values.filter(pl.Series(there)).drop_nulls(), spec)
+    found = infer_type(column.name, column.values.filter(pl.Series(there)).drop_nulls(), column.spec)
     if found != column.type and (column.role == "sensitive" or column.kind != TREE):
         raise InputError(
             f"Column '{column.name}' is read as {column.type} only because of rows that are suppressed: declare its "

@@ -28,7 +28,7 @@ from shoal.engines.kept import KeptRows, Publisher, StoredBatch
 from shoal.engines.stored import StoredRows
 from shoal.errors import GateError, InputError
 from shoal.evaluation.research import researched
-from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
+from shoal.io.describe import describe, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import row_bytes
 from shoal.io.gating import naming, refuse_failed, with_verdicts
 from shoal.io.growing import Growing
@@ -57,7 +57,7 @@ from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Publishing
 from shoal.recoding.recodings import Recoding
-from shoal.recoding.snap import grids
+from shoal.recoding.snap import declared_steps, grids
 from shoal.reports.release import release_html
 from shoal.results import Written
 from shoal.risk.drawn import counted_facts
@@ -374,6 +374,8 @@ class Judged:
             hierarchies=whole_hierarchies(public),
             policies=whole_policies(public),
             grids=grids(public),
+            steps=declared_steps(domain),
+            inferred=inferred_types(domain),
             left_out=self.rows.left_out(naming(domain.schema)),
             population=None if domain.population is None else domain.population.frame,
             population_counts=None if domain.population is None else domain.population.counts,
