@@ -178,10 +178,10 @@ def test_one_value_in_two_spellings_is_the_same() -> None:
         ("zip", "1000", ["coverage"]),
         ("zip", "999*", ["cells", "coverage"]),
         ("zip", "<missing>", ["coverage"]),
-        ("job", "baker", ["coverage"]),
-        ("job", "{baker|smith}", ["coverage"]),
+        ("job", "baker", ["coverage", "members"]),
+        ("job", "{baker|smith}", ["coverage", "members"]),
         ("job", "{cook|nurse", ["cells", "coverage"]),
-        ("sex", "x", ["coverage"]),
+        ("sex", "x", ["coverage", "members"]),
         ("sex", "{f|m}", ["coverage"]),
     ],
 )
