@@ -110,9 +110,7 @@ def quantiles(
     """
     sizes = falling(name, "quantiles", groups, least=2)
     texts = [text for _, text in numbers(name, values)]
-    blocks = [
-        (place, place, weight) for place, weight in enumerate(_weights(name, texts, values, counts))
-    ]
+    blocks = [(place, place, weight) for place, weight in enumerate(_weights(name, texts, values, counts))]
     levels = []
     place = list(range(len(texts)))  # block that each value is in
     for size in sizes:
