@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import InfeasibleError, InputError
+from shoal.errors import InfeasibleError, InputError, ParameterError
 from tests.conftest import many
 
 ALGORITHMS: list[dict[str, Any]] = [
@@ -44,7 +44,10 @@ def table(draw: random.Random) -> dict[str, Any]:
     odd = (draw.choice(ODD), draw.choice(ODD_DAYS), draw.choice(["Rom", "Ulm", None]))
     rows = pl.DataFrame(
         {
-            "age": [*ages, odd[0]], "day": [*days, odd[1]], "city": [*cities, odd[2]], "sex": [*draw.choices("mf", k=n), "x"],
+            "age": [*ages, odd[0]],
+            "day": [*days, odd[1]],
+            "city": [*cities, odd[2]],
+            "sex": [*draw.choices("mf", k=n), "x"],
             "d": [*draw.choices(["flu", "gout", "ache"], k=n), draw.choice(["flu", "rare"])],
         }  # fmt: skip
     )
@@ -87,8 +90,7 @@ def released(given: Mapping[str, Any], algorithm: Mapping[str, Any], seed: int) 
             shoal.read(**given), algorithm=spec, models=["k=2"], seed=seed,
             acknowledge=["W-UNMODELLED:d", "W-TIGHT"],
         )  # fmt: skip
-    except (InfeasibleError, InputError, shoal.ShoalError) as error:
-        assert type(error).__name__ not in ("GateError", "VerificationError"), error
+    except (InfeasibleError, InputError, ParameterError):  # a release that the gate refuses is a fault
         return None
 
 
@@ -122,7 +124,11 @@ def height(release: Any) -> list[int]:
 def alike(one: Any, other: Any, quasi: list[str]) -> bool:
     """Whether the search came to the same end: the same rows released, and together, in every column."""
     rows = sorted(one.source.tolist()) == sorted(other.source.tolist())
-    return rows and [together(one, quasi), levels(one), height(one)] == [together(other, quasi), levels(other), height(other)]
+    return rows and [together(one, quasi), levels(one), height(one)] == [
+        together(other, quasi),
+        levels(other),
+        height(other),
+    ]
 
 
 def members(cell: str) -> set[str]:
@@ -158,7 +164,10 @@ def test_cells_name_values_of_released_people_alone(start: int) -> None:
         release = released(given, draw.choice(ALGORITHMS), seed)
         if release is None:
             continue
-        rows, kinds = given["source"][release.source.tolist()], {one["name"]: one for one in release.manifest["columns"]}
+        rows, kinds = (
+            given["source"][release.source.tolist()],
+            {one["name"]: one for one in release.manifest["columns"]},
+        )
         for name in given["quasi"]:
             values = set(rows[name].cast(pl.String).to_list())
             if kinds[name]["cells"] == "set":
@@ -233,8 +242,8 @@ def with_gaps(seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     n = draw.choice([30, 60])
     pay = [draw.choice([100, 200, 300, 400, 900]) for _ in range(n)]
     rows = pl.DataFrame(
-        {"id": range(n), "pay": pay, "pet": draw.choices(["cat", "dog", "eft"], [6, 5, 1], k=n), "sex": draw.choices("mf", k=n),
-         "d": draw.choices(["flu", "gout"], k=n)}
+        {"id": range(n), "pay": pay, "pet": draw.choices(["cat", "dog", "eft"], [6, 5, 1], k=n),
+         "sex": draw.choices("mf", k=n), "d": draw.choices(["flu", "gout"], k=n)}
     )  # fmt: skip
     # Those who are dropped are unlike the others.
     gaps = [

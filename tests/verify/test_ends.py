@@ -95,7 +95,9 @@ def test_suppressed_people_are_no_crowd() -> None:
     assert ends([1, 1, 3, 3], ["[1,3]"], subject=["a", "b", "c", "d"], gone=[0]) == rare(1)
 
 
-@pytest.mark.parametrize("kind, values", [("numeric", [1, 2, 7, 7]), ("date", ["2020-01-01", "2020-01-02", "2020-01-07"])])
+@pytest.mark.parametrize(
+    "kind, values", [("numeric", [1, 2, 7, 7]), ("date", ["2020-01-01", "2020-01-02", "2020-01-07"])]
+)
 def test_ends_that_the_recipe_leaves_as_they_are_are_values_of_released_people(kind: str, values: list[Any]) -> None:
     cells = [f"[{values[0]},{values[1]}]"]
     assert ends(values, cells, grids={}, type=kind) == FINE

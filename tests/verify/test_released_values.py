@@ -50,8 +50,8 @@ def test_a_type_that_nobody_declares_is_that_of_released_values(values: list[str
 @pytest.mark.parametrize(
     "values, builder, fails",
     [
-        (["20", "21"], {"widths": ["10"], "origin": "0"}, True), (["20", "20.5"], {"widths": ["10"], "origin": "0"}, False),
-        (["20", "21"], {"widths": ["2.5"], "origin": "0"}, False), (["20", "21"], None, False),
+        (["20", "21"], {"widths": ["10"]}, True), (["20", "20.5"], {"widths": ["10"]}, False),
+        (["20", "21"], {"widths": ["2.5"]}, False), (["20", "21"], None, False),
     ],
 )  # fmt: skip
 def test_labels_of_fractions_need_a_fraction(values: list[str], builder: Any, fails: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -12,12 +11,11 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify.cells import read_cells
-from shoal.verify.claims import Column, read_claims
+from shoal.verify.claims import Column
 from shoal.verify.coded import Held
 from shoal.verify.inputs import Inputs
 from shoal.verify.styles import cell_texts, exact_texts, misrepresented, value_texts
 from shoal.verify.values import encode, read_values
-from tests.verify.cases import COLUMNS, manifest
 from tests.verify.test_cells import column
 
 # Texts

@@ -1,8 +1,8 @@
 """Make all that is published follow from released rows, the recipe and public files.
 
 A search sees every row, and its dictionaries hold the values of all of them. Which rows are suppressed is known only
-afterwards. Types, whole numbers, grids, members of sets, ends of intervals and labels are therefore found anew here, from
-the values of the rows that are left. Everything that describes or publishes a release goes by these dictionaries.
+afterwards. Types, whole numbers, grids, members of sets, ends of intervals and labels are therefore found again here,
+from the values of the rows that are left. All that describes or publishes a release goes by these dictionaries.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def _counts(released: Released) -> dict[tuple[str, bool], np.ndarray]:
         wanted += [replace(one, people=True) for one in wanted if one.column is not None and one.column.crowd > 1]
     found = released.rows.stats(Together(released.classmap), wanted).histograms
     return {
-        (one.names[0], one.people): np.bincount(
-            found[one.key].codes, found[one.key].counts, minlength=one.card
-        ).astype(np.int64)
+        (one.names[0], one.people): np.bincount(found[one.key].codes, found[one.key].counts, minlength=one.card).astype(
+            np.int64
+        )
         for one in wanted
     }
 
@@ -147,7 +147,8 @@ def _relabelled(released: Released, shown: Mapping[str, Column]) -> Released:
     written, rewriting = dict(released.written), dict(released.rewriting)
     for name in released.recoding.lifted:
         before, after = released.domain.columns[name].hierarchy, shown[name].hierarchy
-        assert before is not None and after is not None
+        assert before is not None
+        assert after is not None
         names = dict(zip(before.node_labels, after.node_labels, strict=True))
         if name in written:
             written[name] = written[name].replace(names)

@@ -37,7 +37,7 @@ class Column:
 
     ``coded`` says how what is published stands for the values, None where it is the values, and ``answers`` that no
     code stands for a non-answer. A ``hierarchy`` that is not ``whole`` has the labels that stand in the release, and
-    null for what is not said, ``builder`` says how it was built. ``mark`` stands between items, where cells hold several.
+    null for what is not said; ``builder`` says how it was built. ``mark`` stands between items of one cell.
     """
 
     name: str

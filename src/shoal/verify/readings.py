@@ -94,7 +94,7 @@ class Readings:
 
 
 def _values(claims: Claims) -> tuple[Inputs, Inputs]:
-    """Whose values are kept: columns that are redrawn or perturbed or have intervals, and all that cells are made of."""
+    """Readers of columns that are redrawn, perturbed or have intervals, and of released values of all columns."""
     quasi = claims.role("quasi")
     drawn = claims.made in ("randomised", "perturbed")
     plain = [one for one in (*quasi, *claims.role("sensitive")) if one.coded is None and one.cells != "items"]

@@ -86,9 +86,9 @@ def check_types(claims: Claims, inferred: Collection[str], left: Inputs) -> Chec
         if column.name not in left:
             continue
         texts = left.texts(column.name).drop_nulls()
-        if column.name in inferred and column.type == "categorical" and len(texts):
-            if any(texts.str.contains(pattern).all() for pattern in (_NUMBER, _DATE)):
-                problems.append(f"the type of '{column.name}' is not that of its released values")
+        looks = any(texts.str.contains(pattern).all() for pattern in (_NUMBER, _DATE))
+        if column.name in inferred and column.type == "categorical" and len(texts) and looks:
+            problems.append(f"the type of '{column.name}' is not that of its released values")
         if _open_labels(column) and left.whole(column.name) and not _fractions(column):
             problems.append(f"labels of '{column.name}' are those of fractions, and no released value is one")
     found = "; ".join(problems)
