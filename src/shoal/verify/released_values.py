@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 import numpy as np
+import polars as pl
 
 from shoal.verify.cells import Cells
 from shoal.verify.claims import Claims, Column
@@ -17,8 +18,8 @@ from shoal.verify.terms.base import size_asked
 from shoal.verify.types import Check
 
 _CLOSE = 1e-9
-_NUMBER = r"^[+-]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]+)?$"
-_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+# Spelt so, a number is one to everybody; a leading zero is lost by a number, so that texts with one are none.
+_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 # An interval that leaves its upper end out is one of fractions.
 _OPEN = ")"
 
@@ -86,14 +87,18 @@ def check_types(claims: Claims, inferred: Collection[str], left: Inputs) -> Chec
         if column.name not in left:
             continue
         texts = left.texts(column.name).drop_nulls()
-        looks = any(texts.str.contains(pattern).all() for pattern in (_NUMBER, _DATE))
-        if column.name in inferred and column.type == "categorical" and len(texts) and looks:
+        if column.name in inferred and column.type == "categorical" and len(texts) and _is_more_than_text(texts):
             problems.append(f"the type of '{column.name}' is not that of its released values")
         if _open_labels(column) and left.whole(column.name) and not _fractions(column):
             problems.append(f"labels of '{column.name}' are those of fractions, and no released value is one")
     found = "; ".join(problems)
     detail = f"What suppressed rows decide is published: {found}." if found else "Types follow from released rows."
     return Check(name="types", passed=not problems, detail=detail)
+
+
+def _is_more_than_text(texts: pl.Series) -> bool:
+    """Whether all of some texts are numbers, or all are dates."""
+    return bool(texts.str.contains(_NUMBER).all()) or texts.str.to_date("%Y-%m-%d", strict=False).null_count() == 0
 
 
 def _ends_among(column: Column, cells: Cells, few: np.ndarray, width: float | None) -> int:
