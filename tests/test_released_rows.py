@@ -312,6 +312,5 @@ def test_suppressed_values_are_published_on_no_engine(tmp_path: Path, name: str,
         shoal.run(recipe)
         found.append([(tmp_path / engine / file).read_text() for file in ("release.csv", "manifest.json")])
     assert found[0] == found[1]
-    suppressed = len(found[0][0].splitlines()) <= 41
-    assert suppressed or name != "optimal"
-    assert not suppressed or not re.search(r"Rom|1931|,30\)", "".join(found[0]))
+    # Levels are given to one of the two, so that the last person stands alone there, and is suppressed.
+    assert name != "optimal" or not re.search(r"Rom|1931|,30\)", "".join(found[0]))
