@@ -45,7 +45,8 @@ def from_released_values(released: Released) -> Released:
     shown = {name: _shown(released, column, counts) for name, column in released.domain.columns.items()}
     cells = {name: _cells(released, mine, shown[name], counts) for name, mine in released.cells.items()}
     made = replace(_relabelled(released, shown), shown=shown, cells=cells)
-    return _merged(made) if cells else made
+    # Groups of a bucketised release have the cells of one member, and stay apart.
+    return _merged(made) if cells and released.made.generalises else made
 
 
 def _counts(released: Released) -> dict[tuple[str, bool], np.ndarray]:
