@@ -144,7 +144,7 @@ def test_the_gate_finds_a_rare_end_by_itself(monkeypatch: pytest.MonkeyPatch) ->
     """Were the engine to forget the grid, nothing would be written."""
     monkeypatch.setattr(pipeline, "with_crowd", lambda table, size: _careless(table))
     monkeypatch.setattr(gating, "grids", lambda table: {"x": 500.0})
-    with pytest.raises(GateError, match="ends of intervals of 'x' are values of fewer than 3 people"):
+    with pytest.raises(GateError, match="ends of intervals of 'x' are values of fewer than 3 released people"):
         release(table(incomes()))
 
 

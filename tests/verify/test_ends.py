@@ -19,14 +19,15 @@ WAY = 'generalise these columns, or give them snap = "off" and acknowledge W-TIG
 
 def ends(
     values: list[Any], standing: list[str], grid: float | None = None, *, models: Any = (), subject: Any = None,
-    grids: Any = None, read: bool = True, **column: Any,
+    grids: Any = None, read: bool = True, gone: Any = (), step: float | None = None, **column: Any,
 ) -> str:  # fmt: skip
     """What is said of a column ``q`` with these cells, beside one whose grid nobody gave."""
     entry = {"name": "q", "role": "quasi", "type": "numeric", "cells": "interval"} | column
     claims = read_claims(manifest([entry, {**entry, "name": "r", "columns": None, "cells": "interval"}], models))
     case = hospital_case(
         original=pl.DataFrame({"q": values, "r": values}), grids={"q": grid} if grids is None else grids,
-        subject=None if subject is None else pl.Series("who", subject),
+        subject=None if subject is None else pl.Series("who", subject), suppressed=np.array(gone, dtype=np.int64),
+        steps={} if step is None else {"q": step, "r": step},
     )  # fmt: skip
     texts = pl.Series(standing)
     found = check_ends(case, claims, {column.name: read_cells(column, texts) for column in claims.columns if read})
@@ -36,7 +37,7 @@ def ends(
 
 
 def rare(count: int, crowd: int = 2) -> str:
-    return f"{count} ends of intervals of 'q' are values of fewer than {crowd} people"
+    return f"{count} ends of intervals of 'q' are values of fewer than {crowd} released people"
 
 
 def test_a_value_of_one_person_is_no_end() -> None:
@@ -86,3 +87,24 @@ def test_the_ends_of_a_domain_are_nobodys() -> None:
 def test_dates_have_ends_too() -> None:
     days = np.array(["2020-01-01", "2020-01-05", "2020-01-09"]).tolist()
     assert ends(days, ["[2020-01-01,2020-01-09]"], type="date") == rare(2)
+
+
+def test_suppressed_people_are_no_crowd() -> None:
+    assert ends([1, 1, 3, 3, 3], ["[1,3]"], gone=[4]) == FINE
+    assert ends([1, 1, 3, 3, 3], ["[1,3]"], gone=[3, 4]) == rare(1)
+    assert ends([1, 1, 3, 3], ["[1,3]"], subject=["a", "b", "c", "d"], gone=[0]) == rare(1)
+
+
+@pytest.mark.parametrize(
+    "kind, values", [("numeric", [1, 2, 7, 7]), ("date", ["2020-01-01", "2020-01-02", "2020-01-07"])]
+)
+def test_ends_that_the_recipe_leaves_as_they_are_are_values_of_released_people(kind: str, values: list[Any]) -> None:
+    cells = [f"[{values[0]},{values[1]}]"]
+    assert ends(values, cells, grids={}, type=kind) == FINE
+    said = [f"1 ends of intervals of '{name}' are values of suppressed people alone" for name in "qr"]
+    assert ends(values, cells, grids={}, type=kind, gone=[1]) == "; ".join(said)
+
+
+def test_a_declared_grid_may_meet_a_suppressed_value() -> None:
+    assert ends([1, 20, 7], ["[0,20]"], grids={}, gone=[1], step=10) == FINE
+    assert ends([1, 21, 7], ["[0,21]"], grids={}, gone=[1], step=10) != FINE

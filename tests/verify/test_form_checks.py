@@ -25,7 +25,7 @@ from tests.verify.test_two_tables import coded, tokens, two_tables
 FIRST_CHECKS = ["columns", "identifier columns", "rows", "people", "warning codes", "hierarchies", "order"]
 NAMES = ["identifier values", "identifiers of anybody"]
 READ = ["cells", "quasi-identifier values"]
-LAST = ["ends", "classes", "sensitive values", "neutral columns"]
+LAST = ["ends", "members", "types", "classes", "sensitive values", "neutral columns"]
 TWO = ["columns", "sensitive columns", *FIRST_CHECKS[1:], "identifier values", *NAMES]
 BUCKETS = ["origin", "tables", "exact rows", "group sizes", "group values", "apart"]
 

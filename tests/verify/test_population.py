@@ -60,11 +60,12 @@ def test_shares_of_classes_that_cover_the_same_people_add_up(monkeypatch: pytest
     monkeypatch.setattr(population, "_PAIRS", pairs)
     cells = ["{g0|g1}"] * 2 + ["{g1|g2}"] * 3
     released = pl.DataFrame({"q": cells, "s": [value for values in CLASSES for value in values]})
+    rows = {"released": released, "original": released.with_columns(q=pl.Series(["g0", "g0", "g1", "g1", "g2"]))}
     for low, high, failing in ((0.25, 0.75, 0), (0.25, 0.74, 2), (0.26, 0.75, 1)):
-        found = verdict(presence(low, high), {"g0": 4, "g1": 4, "g2": 2}, released=released)
+        found = verdict(presence(low, high), {"g0": 4, "g1": 4, "g2": 2}, **rows)
         assert (found.value, found.classes) == (0.75, failing)
     # Apart from g1, whom nobody is left of, each stands for itself.
-    assert verdict(presence(0.25, 0.5), {"g0": 8, "g2": 6}, released=released).value == 0.5
+    assert verdict(presence(0.25, 0.5), {"g0": 8, "g2": 6}, **rows).value == 0.5
 
 
 def test_a_class_that_nobody_matches_is_never_within_limits() -> None:

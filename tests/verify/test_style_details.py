@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -12,12 +11,11 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify.cells import read_cells
-from shoal.verify.claims import Column, read_claims
+from shoal.verify.claims import Column
 from shoal.verify.coded import Held
 from shoal.verify.inputs import Inputs
 from shoal.verify.styles import cell_texts, exact_texts, misrepresented, value_texts
 from shoal.verify.values import encode, read_values
-from tests.verify.cases import COLUMNS, manifest
 from tests.verify.test_cells import column
 
 # Texts
@@ -98,7 +96,7 @@ def wrong(shown: list[Any], behind: list[str | None], truth: list[Any], kind: st
 
 def whole(described: Column, truth: list[Any]) -> bool:
     """Whether the numbers of an input are whole, as the gate finds out."""
-    inputs = Inputs(replace(read_claims(manifest(COLUMNS, [])), columns=(described,)), {})
+    inputs = Inputs([described])
     inputs.read(pl.DataFrame({"q": truth}), None)
     return inputs.whole("q")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.verify import ends, gate, hierarchies
+from shoal.verify import gate, hierarchies, released_values
 from shoal.verify.cells import Cells
 from shoal.verify.checks import ExactValues
 from shoal.verify.claims import Claims
@@ -136,11 +136,14 @@ def check_ends(case: GateCase, claims: Claims, cells: Mapping[str, Cells]) -> Ch
     """Ends of intervals."""
 
     def fold(size: int) -> Check:
-        found = Inputs(claims, case.grids)
+        read = SimpleNamespace(inputs=Inputs(claims.columns), left=Inputs(claims.columns))
         who = None if case.subject is None else encode(case.subject)[0]
+        gone = np.isin(np.arange(case.original.height), case.suppressed)
         for part in parts(case.original.height, size):
-            found.read(case.original[part], None if who is None else who[part])
-        return ends.check_ends(claims, case.grids, found, cells)
+            mine = None if who is None else who[part]
+            read.inputs.read(case.original[part], mine)
+            read.left.read(case.original[part].filter(~gone[part]), None if mine is None else mine[~gone[part]])
+        return released_values.check_ends(claims, case.grids, case.steps, read, cells)
 
     return steady(case.original.height, fold)
 
@@ -277,7 +280,7 @@ def check_perturbed(
 ) -> list[Check]:
     """A perturbed release."""
     columns = [SimpleNamespace(**column) for column in claims["columns"] if column["role"] == "quasi"]
-    inputs = Inputs(SimpleNamespace(made="perturbed", role=lambda role: columns), {})  # type: ignore[arg-type]
+    inputs = Inputs(columns)  # type: ignore[arg-type]
     inputs.read(original, None)
     return _kind(lambda: Perturbed(claims, inputs), original, released, source)
 

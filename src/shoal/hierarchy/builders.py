@@ -8,11 +8,12 @@ becomes a leaf under the root.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -59,7 +60,8 @@ def intervals(name: str, values: Sequence[str], edges: Sequence[Sequence[Any]]) 
         places = [bisect_right(level, value) for level in levels]
         bounds = [(level[place - 1], level[place]) for level, place in zip(levels, places, strict=True)]
         rows.append([text, *(_interval(low, high, whole) for low, high in bounds), ROOT])
-    return _grow(name, rows, values, {"intervals": {"edges": [[plain(edge) for edge in level] for level in levels]}})
+    rule = {"intervals": {"edges": [[plain(edge) for edge in level] for level in levels]}}
+    return _grow(name, rows, values, rule, partial(_built_again, intervals, edges=edges))
 
 
 def equal_width(name: str, values: Sequence[str], widths: Sequence[Any], origin: Any = 0) -> Hierarchy:
@@ -88,7 +90,7 @@ def equal_width(name: str, values: Sequence[str], widths: Sequence[Any], origin:
         labels = [_interval(low, EXACT.add(low, step), whole) for low, step in zip(lows, steps, strict=True)]
         rows.append([text, *labels, ROOT])
     rule = {"widths": [plain(step) for step in steps], "origin": plain(start)}
-    return _grow(name, rows, values, rule)
+    return _grow(name, rows, values, rule, partial(_built_again, equal_width, widths=widths, origin=origin))
 
 
 def quantiles(
@@ -107,24 +109,45 @@ def quantiles(
     ('<3', '>=3')
     """
     sizes = falling(name, "quantiles", groups, least=2)
-    pairs = numbers(name, values)
-    texts, whole = [text for _, text in pairs], all_whole([value for value, _ in pairs])
-    blocks = [
-        (place, place, weight) for place, weight in enumerate(_weights(name, texts, values, counts))
-    ]
-
-    def cut(place: int) -> Decimal | None:
-        return _roundest(pairs[place - 1][0], pairs[place][0]) if 0 < place < len(pairs) else None
-
-    rows = [[text] for text in texts]
+    texts = [text for _, text in numbers(name, values)]
+    blocks = [(place, place, weight) for place, weight in enumerate(_weights(name, texts, values, counts))]
+    levels = []
     place = list(range(len(texts)))  # block that each value is in
     for size in sizes:
         merged, blocks = _merge(blocks, size)
         place = [merged[block] for block in place]
-        labels = [_between_cuts(cut(first), cut(last + 1), whole) for first, last, _ in blocks]
-        for row, block in zip(rows, place, strict=True):
-            row.append(labels[block])
-    return _grow(name, [[*row, ROOT] for row in rows], values, {"quantiles": list(sizes)})
+        levels.append(place)
+    made = _grow(name, _cut_rows(name, texts, levels), values, {"quantiles": list(sizes)}, _cut_again)
+    return replace(made, counted=True)
+
+
+def _cut_rows(name: str, texts: Sequence[str], levels: Sequence[Sequence[int]]) -> list[list[str]]:
+    """Paths of numbers in ascending order, given the group of each on every level."""
+    pairs = numbers(name, texts)
+    whole = all_whole([value for value, _ in pairs])
+
+    def cut(place: int) -> Decimal | None:
+        return _roundest(pairs[place - 1][0], pairs[place][0]) if 0 < place < len(pairs) else None
+
+    rows = [[text] for _, text in pairs]
+    for groups in levels:
+        for group in dict.fromkeys(groups):
+            first, last = bisect_left(groups, group), bisect_right(groups, group)
+            label = _between_cuts(cut(first), cut(last), whole)
+            for row in rows[first:last]:
+                row.append(label)
+    return [[*row, ROOT] for row in rows]
+
+
+def _cut_again(tree: Hierarchy) -> Hierarchy:
+    """The same groups, cut between the values that are left."""
+    levels = [nodes.tolist() for nodes in tree.ancestors[1:-1]]
+    return Hierarchy.from_rows(tree.name, _cut_rows(tree.name, tree.labels[0], levels))
+
+
+def _built_again(build: Callable[..., Hierarchy], tree: Hierarchy, **options: Any) -> Hierarchy:
+    """What a builder makes of the values that are left."""
+    return build(tree.name, tree.labels[0], **options)
 
 
 def prefix(name: str, values: Sequence[str], keep: Sequence[int], mask: str = "*") -> Hierarchy:
@@ -234,9 +257,13 @@ def nested(name: str, mapping: Mapping[str, Any]) -> Hierarchy:
 
 
 def _grow(
-    name: str, rows: list[list[str]], values: Sequence[str], rule: Mapping[str, Any] | None = None
+    name: str,
+    rows: list[list[str]],
+    values: Sequence[str],
+    rule: Mapping[str, Any] | None = None,
+    relabel: Callable[[Hierarchy], Hierarchy] | None = None,
 ) -> Hierarchy:
-    hierarchy = replace(Hierarchy.from_rows(name, rows), rule=rule)
+    hierarchy = replace(Hierarchy.from_rows(name, rows), rule=rule, relabel=relabel)
     return hierarchy.with_missing() if MISSING in values else hierarchy
 
 

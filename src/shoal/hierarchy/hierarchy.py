@@ -6,7 +6,7 @@ common ancestor of a set of leaves depends only on its smallest and largest code
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -39,6 +39,11 @@ class Hierarchy:
         How it was built, as a recipe says it, where that is enough to read a label without the values; else None.
     public
         Whether all of it may be published: it was made without looking at the data.
+    counted
+        Whether its groups follow from how often values occur, so that who is suppressed may have moved them.
+    relabel
+        Gives a part of the tree the labels that its values lead to, where labels depend on the values below them and
+        beside them; None where every label is a value's own or was written by somebody.
 
     Examples
     --------
@@ -54,6 +59,8 @@ class Hierarchy:
     ancestors: np.ndarray
     rule: Mapping[str, Any] | None = None
     public: bool = False
+    counted: bool = False
+    relabel: Callable[[Hierarchy], Hierarchy] | None = None
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.name!r}, height={self.height}, n_leaves={self.n_leaves})"
@@ -91,7 +98,26 @@ class Hierarchy:
 
     def with_rows(self, rows: Sequence[Sequence[str]]) -> Hierarchy:
         """Another tree over the same column that is as public as this one."""
-        return replace(Hierarchy.from_rows(self.name, rows), rule=self.rule, public=self.public)
+        made = Hierarchy.from_rows(self.name, rows)
+        return replace(made, rule=self.rule, public=self.public, counted=self.counted, relabel=self.relabel)
+
+    def labelled_for(self, there: np.ndarray) -> Hierarchy:
+        """The same tree, its nodes labelled as if only some of its values existed.
+
+        Parameters
+        ----------
+        there
+            Flag of each leaf. Nodes above none of them have labels that no cell can have.
+        """
+        rows = [row for row, flag in zip(self.rows(), there.tolist(), strict=True) if flag and row[0] != MISSING]
+        if self.relabel is None or not rows:
+            return self
+        fresh = self.relabel(self.with_rows(rows))
+        labels = [list(self.labels[0]), *([f"{label}\0" for label in names] for names in self.labels[1:])]
+        for row in fresh.rows():
+            for level, label in enumerate(row):
+                labels[level][self.ancestors[level, self.leaf_code[row[0]]]] = label
+        return replace(self, labels=tuple(map(tuple, labels)))
 
     def with_missing(self) -> Hierarchy:
         """The same tree with ``<missing>`` as its last leaf, directly under the root."""

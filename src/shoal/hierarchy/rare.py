@@ -6,8 +6,13 @@ of the hierarchy, so that a release says which cells it happened to, and a searc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
+
+import numpy as np
 
 from shoal.errors import HierarchyError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
@@ -42,8 +47,17 @@ def rare_together(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hie
         some = _joined([path[0] for path in mine if path[0] != MISSING], counts, least)
         label = _free(OTHER if parent in ([], [tree.labels[-1][0]]) else f"{OTHER} {parent[0]}", tree)
         rows += [[path[0], label if path[0] in some else path[0], *(parent or [ROOT])] for path in mine]
-    made = Hierarchy.from_rows(tree.name, rows)
+    made = replace(Hierarchy.from_rows(tree.name, rows), relabel=_alone_again)
     return made.with_missing() if MISSING in tree.leaf_code else made
+
+
+def _alone_again(tree: Hierarchy) -> Hierarchy:
+    """The same tree, in which a rare value that no other is left beside is itself."""
+    rows = tree.rows()
+    often = Counter(row[1] for row in rows)
+    return Hierarchy.from_rows(
+        tree.name, [[row[0], row[1] if often[row[1]] > 1 else row[0], *row[2:]] for row in rows]
+    )
 
 
 def rare_tails(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hierarchy:
@@ -57,6 +71,7 @@ def rare_tails(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hierar
     """
     paths = [path for path in tree.rows() if path[0] != MISSING]
     weights = [counts.get(path[0], 0) for path in paths]
+    kept: list[int] = []
     levels: list[list[str]] = []
     low, high = 0, len(paths)  # values below and from here on are in a tail of the level before
     for level in range(1, tree.height):
@@ -66,11 +81,37 @@ def rare_tails(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hierar
             len(paths) - _end(labels[::-1], weights[::-1], least, len(paths) - high),
         )
         if first < last:
+            kept.append(level)
             levels.append(_with_tails(labels, first, last))
             low, high = first, last
     rows = [[path[0], *(level[at] for level in levels), path[-1]] for at, path in enumerate(paths)]
-    made = Hierarchy.from_rows(tree.name, rows)
+    made = replace(Hierarchy.from_rows(tree.name, rows), counted=True, relabel=partial(_tails_again, tree, kept))
     return made.with_missing() if MISSING in tree.leaf_code else made
+
+
+def _tails_again(whole: Hierarchy, kept: Sequence[int], tree: Hierarchy) -> Hierarchy:
+    """The same tails, named by the intervals of the values that are left.
+
+    Parameters
+    ----------
+    whole, kept
+        The intervals before any of them joined, and which of their levels there are.
+    """
+    left = tree.leaf_code
+    plain = whole.labelled_for(np.array([label in left for label in whole.labels[0]]))
+    paths = [path for path in plain.rows() if path[0] in left]
+    levels: list[list[str]] = []
+    below = above = False  # whether there is such a tail on the level before
+    for at, level in enumerate(kept, 1):
+        tails = [tree.labels[at][node] for node in tree.ancestors[at]]
+        labels = [path[level] for path in paths]
+        first = sum(label.startswith("<") for label in tails)
+        last = len(labels) - sum(label.startswith(">=") for label in tails)
+        # What is left of a tail may be one interval, which needs no other name.
+        below, above = below or len(set(labels[:first])) > 1, above or len(set(labels[last:])) > 1
+        levels.append(_with_tails(labels, first if below else 0, last if above else len(labels)))
+    rows = [[path[0], *(level[at] for level in levels), path[-1]] for at, path in enumerate(paths)]
+    return Hierarchy.from_rows(tree.name, rows)
 
 
 def _joined(values: Sequence[str], counts: Mapping[str, int], least: int) -> set[str]:
@@ -106,6 +147,8 @@ def _end(labels: Sequence[str], weights: Sequence[int], least: int, least_values
 
 def _with_tails(labels: Sequence[str], first: int, last: int) -> list[str]:
     found = list(labels)
+    if first == len(labels) or (last == 0 and labels):  # no value is left that the tail could end at
+        return [ROOT] * len(labels)
     if first:
         found[:first] = [f"<{_start(labels[first])}"] * first
     if last < len(labels):

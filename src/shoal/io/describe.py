@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from shoal.hierarchy.hierarchy import ROOT
+from shoal.hierarchy.hierarchy import ROOT, Hierarchy
 from shoal.hierarchy.shown import shown_entry
 from shoal.hierarchy.values import format_date, format_number
 from shoal.kinds.base import Kind, Trait
@@ -97,6 +97,7 @@ def describe(
     figures
         What was measured by attacking it, for kinds that are not generalised.
     """
+    domain = domain if released is None else released.public_domain
     made, kind = (GENERALISED, GENERALISED) if released is None else (released.made, released.kind)
     coded = () if released is None else set(released.coded.values())
     # In the order of the file, from which anybody can write the same sentence.
@@ -166,7 +167,9 @@ def _public_figures(figures: Sequence[Any]) -> list[dict[str, Any]]:
 def uncoded_columns(released: Released, models: Sequence[Promised]) -> dict[str, dict[str, Any]]:
     """What the manifest would say about coded columns if their values were published; for the gate alone."""
     return {
-        name: _column(released.domain, name, models, None) for name in released.coded if name in released.domain.columns
+        name: _column(released.public_domain, name, models, None)
+        for name in released.coded
+        if name in released.domain.columns
     }
 
 
@@ -176,10 +179,25 @@ def whole_policies(domain: Domain) -> dict[str, dict[str, Any]]:
     return {name: dict(policy.plain) for name, policy in found.items() if policy.plain is not None}
 
 
+def inferred_types(domain: Domain) -> list[str]:
+    """Columns of text whose type nobody declares; for the gate alone."""
+    return [name for name, column in domain.columns.items() if domain.is_inferred(column)]
+
+
 def whole_hierarchies(domain: Domain) -> dict[str, list[list[str]]]:
     """Every hierarchy with all its values; for the gate alone."""
     trees = {name: column.hierarchy or column.tree for name, column in domain.columns.items()}
-    return {name: tree.rows() for name, tree in trees.items() if tree is not None}
+    return {name: _whole_rows(tree) for name, tree in trees.items() if tree is not None}
+
+
+def _whole_rows(tree: Hierarchy) -> list[list[str]]:
+    """The paths of all values.
+
+    A label follows from the released values below it, and may be that of a node further down, which covers all of
+    these. Other values are then below the lower node no more than before, and get another label.
+    """
+    lowest = {label: level for level, names in reversed(list(enumerate(tree.labels))) for label in names}
+    return [[one if row[lowest[one]] == one else f"{one}\1" for one in row] for row in tree.rows()]
 
 
 def statement(

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import GateError, RefusalError
-from shoal.io.describe import Promised, uncoded_columns, whole_hierarchies, whole_policies
+from shoal.io.describe import Promised, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.recoding.applied import Released
 from shoal.recoding.output import Output
 from shoal.recoding.publish import Published, behind_representatives
-from shoal.recoding.snap import grids
+from shoal.recoding.snap import declared_steps, grids
 from shoal.table.schema import Schema
 from shoal.table.table import held_dates
 from shoal.verify import gate
@@ -58,9 +58,11 @@ def gate_case(
         guard=table.series(roles.guard) if roles.guard is not None else None,
         history=None if table.history is None else table.history.lists(),
         counterfeits=table.counterfeits,
-        hierarchies=whole_hierarchies(table.domain),
-        policies=whole_policies(table.domain),
-        grids=grids(table.domain),
+        hierarchies=whole_hierarchies(released.public_domain),
+        policies=whole_policies(released.public_domain),
+        grids=grids(released.public_domain),
+        steps=declared_steps(table.domain),
+        inferred=inferred_types(table.domain),
         left_out={} if table.dropped is None else hidden_of(roles, table.dropped.to_dict()),
         across_classes=roles.across_classes,
         population=None if table.domain.population is None else table.domain.population.frame,

@@ -206,7 +206,7 @@ def _refuse_leaks(release: Release, folder: Path, shown: Shown) -> None:
     # What a CSV file or a copy shows is its cells, which were read back already.
     seen = [path for path in folder.iterdir() if path.suffix != ".csv" and path.name not in FILES]
     files = {path.name: path.read_bytes() for path in seen}
-    terms = sayable(release.table.domain, release.evidence.get("models", ()))
+    terms = sayable(release.released.public_domain, release.evidence.get("models", ()))
     check = check_leaks(files, read_columns(release.table), terms, shown)
     if not check.passed:
         raise GateError(f"The gate refused the release, so nothing is written: {check.detail}")

@@ -59,9 +59,9 @@ def _by_recipe(column: Column) -> Iterator[str]:
 
 
 def _labels(column: Column) -> Iterator[str]:
-    """All labels of a public hierarchy; else those above the values, unless they are made of values."""
+    """All labels of a public hierarchy; else those above the values, which released ones alone lead to."""
     tree = column.hierarchy or column.tree
-    if tree is None or (tree.rule is not None and "quantiles" in tree.rule):
+    if tree is None:
         return
     values = () if tree.public else tree.leaf_code
     yield from (label for label in tree.node_labels if label not in values)

@@ -216,7 +216,7 @@ class Told:
     ) -> Table:
         frame = as_declared(frame, schema)
         refuse_undeclared_dates(frame, schema, self.hierarchies)
-        made = self._trees(frame, often)
+        made = self._trees(frame, schema, often)
         everybody = None
         if self.population is not None:
             mine = {name: schema.specs[name] for name in schema.quasi if name in schema.specs}
@@ -232,7 +232,10 @@ class Told:
         table = table.knowing(research=_research(self.research, table, self.base))
         return table if everybody is None else with_population(table, everybody)
 
-    def _trees(self, frame: pl.DataFrame, often: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    def _trees(self, frame: pl.DataFrame, schema: Schema, often: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+        """Hierarchies by column, those that count values counting the rows that take part alone."""
+        if self.missing == "drop":
+            frame = frame.drop_nulls([name for name in schema.released if name in frame.columns])
         return {
             column: _hierarchy(column, entry, self.base, frame, often.get(column))
             for column, entry in self.hierarchies.items()
@@ -248,7 +251,7 @@ class Told:
             refuse_undeclared_dates(frame, schema, self.hierarchies)
         except ShoalError as error:
             found.append(error)
-        trees = self._trees(frame, {}) if set(self.hierarchies) <= set(frame.columns) else {}
+        trees = self._trees(frame, schema, {}) if set(self.hierarchies) <= set(frame.columns) else {}
         found += building_problems(frame, schema, trees, self.missing, self.weights)
         if found:
             return found

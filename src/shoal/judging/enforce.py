@@ -15,6 +15,7 @@ from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
 from shoal.recoding.matching import with_anybody, with_population
+from shoal.recoding.released_values import from_released_values
 from shoal.table.classmap import RowIds
 from shoal.table.stats import GroupStats
 
@@ -22,8 +23,8 @@ from shoal.table.stats import GroupStats
 def enforce(released: Released, judge: Judge, limit: float, words: str | None = None) -> Released:
     """Suppress failing classes until all hold, each model against the reference that it names.
 
-    Then suppress all rows of people for whom the classes of their rows leave too few values possible, and judge the
-    rest again.
+    Once some rows are suppressed, cells are made anew from the rows that are left, and judged again where classes
+    changed. People for whom the classes of their rows leave too few values possible are suppressed with all their rows.
 
     Parameters
     ----------
@@ -32,6 +33,7 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
     """
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
     narrowed: set[str] = set()
+    anew = False  # whether cells are made of the rows that are left
     while True:
         classes = released.classmap
         stats = rows.stats(classes, judge.attributes)
@@ -48,14 +50,19 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         if good.all():
             gone, across, names = judge_people(released, judge, _parted(released, judge, stats))
             if not gone.size:
-                return replace(released, k=judge.k, across=across)
+                if not released.n_suppressed or anew:
+                    return replace(released, k=judge.k, across=across)
+                count, released, anew = released.n_classes, from_released_values(released), True
+                if released.n_classes == count and not judge.needs_cells and not rows.domain.schema.quasi_sets:
+                    return replace(released, k=judge.k, across=across)
+                continue
             failing = set()
             narrowed |= {f"{name} over all classes of a person" for name in names}
-            released = released.without(gone)
+            released, anew = released.without(gone), False
         else:
             failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
             failing |= {model.name for model in judge.models if model.relative}
-            released = released.suppress(~good)
+            released, anew = released.suppress(~good), False
         share = released.n_suppressed / rows.domain.n
         if released.n_classes == 0 or share > limit + 1e-12:
             raise InfeasibleError(

@@ -69,6 +69,8 @@ class Judge:
         self.needs_population = any(rule.op in (MATCHES, PRESENCE) for rule in self._flat)
         self.needs_presence = any(rule.op == PRESENCE for rule in self._flat)
         self.needs_anybody = any(rule.anybody for rule in self._flat)
+        # Whether anything is judged by the cells of classes, and not by their rows alone.
+        self.needs_cells = self.needs_spreads or self.needs_population or self.needs_anybody
         # Whether kernels that group records go by less than what classes are judged by.
         self.beyond_kernels = self.needs_population or any(rule.op == DISCLOSURE for rule in self._flat)
         guides = [(model, rules) for model in models for rules in model.guides(reference)]

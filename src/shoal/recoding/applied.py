@@ -60,6 +60,8 @@ class Released:
         What the algorithm handed over.
     across
         Attributes of which enough values remain possible for everybody over all classes of their rows.
+    shown
+        Dictionaries of the released rows, by which they are described and published; empty where all are released.
     shared, items
         Of columns of items: the fewest records of each class that share so many of them, and what became of them.
     """
@@ -76,6 +78,7 @@ class Released:
     coded: Mapping[str, str] = field(default_factory=dict)
     recoding: Recoding = field(default_factory=Recoding)
     across: Sequence[tuple[str, ...]] = ()
+    shown: Mapping[str, Column] = field(default_factory=dict)
     shared: Mapping[tuple[str, int], np.ndarray] = field(default_factory=dict)
     items: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -83,6 +86,11 @@ class Released:
     def domain(self) -> Domain:
         """Roles, dictionaries and counts of the input."""
         return self.rows.domain
+
+    @property
+    def public_domain(self) -> Domain:
+        """What the released rows tell by themselves: all that is published beside them follows from it."""
+        return replace(self.domain, columns={**self.domain.columns, **self.shown}) if self.shown else self.domain
 
     @property
     def table(self) -> Table:

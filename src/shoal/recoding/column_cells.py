@@ -72,11 +72,15 @@ class CellColumn(ABC):
 
 @dataclass(frozen=True, eq=False)
 class IntervalCells(CellColumn):
-    """Runs of an ordered column: ``low`` and ``high`` codes, ends included; ``star`` covers everything."""
+    """Runs of an ordered column: ``low`` and ``high`` codes, ends included; ``star`` covers everything.
+
+    ``shown`` is the dictionary of the released rows, by which ends are published; None where all rows are released.
+    """
 
     low: np.ndarray
     high: np.ndarray
     star: np.ndarray
+    shown: Column | None = None
 
     @classmethod
     def of(cls, column: Column, low: np.ndarray, high: np.ndarray) -> IntervalCells:
@@ -90,7 +94,7 @@ class IntervalCells(CellColumn):
 
     def take(self, index: np.ndarray) -> IntervalCells:
         """The cells of some groups."""
-        return IntervalCells(self.column, self.low[index], self.high[index], self.star[index])
+        return replace(self, low=self.low[index], high=self.high[index], star=self.star[index])
 
     def merge(self, of_group: np.ndarray, first: np.ndarray) -> IntervalCells:
         """Intervals published by one representative are nested: the widest covers the members of all."""
@@ -105,11 +109,22 @@ class IntervalCells(CellColumn):
         """Which cells are the missing value."""
         return (self.low == self.column.missing) & ~self.star
 
+    @property
+    def published(self) -> Column:
+        """The dictionary that ends are published by."""
+        return self.column if self.shown is None else self.shown
+
+    def published_code(self, codes: np.ndarray) -> np.ndarray:
+        """The codes there of released values; whatever a missing one becomes is never used."""
+        if self.shown is not None and self.shown.numbers is not None and self.column.numbers is not None:
+            known = np.minimum(codes, max(self.column.numbers.size - 1, 0))
+            codes = np.searchsorted(self.shown.numbers, self.column.numbers[known])
+        return np.minimum(codes, max(self.published.numbers.size - 1, 0))  # type: ignore[union-attr]
+
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Bounds as numbers, snapped; whatever stands where a cell is missing or a star is never used."""
-        top = max(self.column.numbers.size - 1, 0)  # type: ignore[union-attr]
-        return snap_outward(self.column, np.minimum(self.low, top), np.minimum(self.high, top))
+        return snap_outward(self.published, self.published_code(self.low), self.published_code(self.high))
 
     @cached_property
     def keys(self) -> np.ndarray:
@@ -117,7 +132,7 @@ class IntervalCells(CellColumn):
         special = np.where(self.star, 1, np.where(self.missing, 2, 0)).astype(np.int32)
         if self.column.cells == "representative":
             ends = [np.unique(self.representatives(), return_inverse=True)[1]]
-        elif self.column.numbers is None or self.column.numbers.size == 0:
+        elif self.published.numbers is None or self.published.numbers.size == 0:
             ends = [self.low, self.high]
         else:
             ends = [np.unique(bound, return_inverse=True)[1] for bound in self.bounds]
@@ -128,7 +143,7 @@ class IntervalCells(CellColumn):
         """``x``, ``[lo,hi]``, ``{a|b}`` for ordinal columns, ``*`` or ``<missing>``."""
         if self.column.numbers is None:
             texts = self._ordinal_texts()
-        elif self.column.numbers.size == 0:
+        elif self.published.numbers is None or self.published.numbers.size == 0:
             texts = pl.Series([MISSING], dtype=pl.String).new_from_index(0, self.low.size)
         else:
             low, high = (_bound_texts(self.column.type, bound) for bound in self.bounds)
@@ -143,7 +158,7 @@ class IntervalCells(CellColumn):
         """
         if self.column.numbers is None:
             return (self.low + self.high) // 2
-        return midpoints(self.column, *self.bounds)
+        return midpoints(self.published, *self.bounds)
 
     def _ordinal_texts(self) -> pl.Series:
         values = self.column.texts.to_list()
@@ -160,7 +175,7 @@ class IntervalCells(CellColumn):
         return np.where(self.star, float(self.column.card > 1 or span > 0), np.where(self.missing, 0.0, share))
 
     def _width(self) -> np.ndarray:
-        if self.column.numbers is None or self.column.numbers.size == 0:
+        if self.published.numbers is None or self.published.numbers.size == 0:
             return (self.high - self.low).astype(np.float64)
         low, high = self.bounds
         if low.dtype.kind == "i" and self.column.span >= 1 << 62:
@@ -183,7 +198,7 @@ class IntervalCells(CellColumn):
         frequencies = self.column.frequencies
         cumulative = np.concatenate([[0], np.cumsum(frequencies)])
         low, high = self.low, self.high
-        if self.column.numbers is not None and self.column.numbers.size:
+        if self.column.numbers is not None and self.published.numbers is not None and self.published.numbers.size:
             ends = self.bounds
             low = np.searchsorted(self.column.numbers, ends[0], side="left")
             high = np.searchsorted(self.column.numbers, ends[1], side="right") - 1

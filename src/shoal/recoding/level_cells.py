@@ -75,9 +75,5 @@ class ExactCells(IntervalCells):
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """The value itself, twice."""
-        values = self.column.numbers[np.minimum(self.low, max(self.column.numbers.size - 1, 0))]  # type: ignore
+        values = self.published.numbers[self.published_code(self.low)]  # type: ignore[index]
         return values, values
-
-    def take(self, index: np.ndarray) -> ExactCells:
-        """The cells of some groups."""
-        return ExactCells(self.column, self.low[index], self.high[index], self.star[index])

@@ -146,12 +146,12 @@ def styled(cells: CellColumn, source: pl.DataType) -> list[pl.Series]:
     if column.cells == "representative" and column.numbers is None:
         return [_middle_texts(cells).alias(column.name)]
     if column.cells == "bounds":
-        numbers = list(inner_bounds(column, *cells.bounds))
+        numbers = list(inner_bounds(cells.published, *cells.bounds))
     else:
         numbers = [cells.representatives()]
     known = pl.Series(~cells.star)
     return [
-        pl.select(pl.when(known).then(typed(column, part, source))).to_series().alias(name)
+        pl.select(pl.when(known).then(typed(cells.published, part, source))).to_series().alias(name)
         for name, part in zip(file_columns(column), numbers, strict=True)
     ]
 

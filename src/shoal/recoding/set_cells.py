@@ -34,11 +34,19 @@ class SetCells(CellColumn):
     full: np.ndarray
 
     @classmethod
-    def of(cls, column: Column, codes: np.ndarray, ids: np.ndarray, groups: int) -> SetCells:
-        """The cells of groups, given the codes of their members; who is in none has a negative number."""
+    def of(
+        cls, column: Column, codes: np.ndarray, ids: np.ndarray, groups: int, everything: int | None = None
+    ) -> SetCells:
+        """The cells of groups, given the codes of their members; who is in none has a negative number.
+
+        Parameters
+        ----------
+        everything
+            Different values that there are to cover, by default those of the column.
+        """
         starts, found = group_sets(codes, ids, groups, column.card)
         sizes = np.diff(starts)
-        full = sizes == column.card
+        full = sizes == (column.card if everything is None else everything)
         if column.missing >= 0:
             last = np.append(found, -1)[np.maximum(starts[1:] - 1, 0)]
             full |= (last == column.missing) & (sizes > 1)
@@ -53,6 +61,11 @@ class SetCells(CellColumn):
         full = np.full(codes.size, column.card == 1)
         mine = codes.astype(np.int32)[~full]
         return cls(column, _starts((~full).astype(np.int64)), mine, full)
+
+    @classmethod
+    def only(cls, column: Column, code: int, count: int) -> SetCells:
+        """So many sets of one and the same code, which no other value is left beside."""
+        return cls(column, np.arange(count + 1), np.full(count, code, dtype=np.int32), np.zeros(count, dtype=bool))
 
     @classmethod
     def everything(cls, column: Column, count: int) -> SetCells:

@@ -52,6 +52,12 @@ def grids(domain: Domain) -> dict[str, float | None]:
     return {name: None if width is None else float(width) for name, width in widths.items()}
 
 
+def declared_steps(domain: Domain) -> dict[str, float]:
+    """Quasi-identifiers whose intervals are snapped to a grid that the recipe declares, and its width."""
+    given = {column.name: column.spec.snap for column in domain.quasi if column.kind == INTERVAL}
+    return {name: float(width) for name, width in given.items() if not isinstance(width, str)}
+
+
 def is_tight(column: Column) -> bool:
     """Whether a column's setting publishes ends as they are: no grid, or one that every value lies on."""
     snap = column.spec.snap

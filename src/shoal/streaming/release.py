@@ -28,7 +28,7 @@ from shoal.engines.kept import KeptRows, Publisher, StoredBatch
 from shoal.engines.stored import StoredRows
 from shoal.errors import GateError, InputError
 from shoal.evaluation.research import researched
-from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
+from shoal.io.describe import describe, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import row_bytes
 from shoal.io.gating import naming, refuse_failed, with_verdicts
 from shoal.io.growing import Growing
@@ -57,7 +57,7 @@ from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Publishing
 from shoal.recoding.recodings import Recoding
-from shoal.recoding.snap import grids
+from shoal.recoding.snap import declared_steps, grids
 from shoal.reports.release import release_html
 from shoal.results import Written
 from shoal.risk.drawn import counted_facts
@@ -260,7 +260,7 @@ class Judged:
         }
         (folder / "manifest.json").write_bytes(manifest_bytes(public))
         said = {name: (folder / name).read_bytes() for name in ("manifest.json", "report.html")}
-        leaks = Leaks(said, sayable(self.rows.domain, self.evidence["models"]))
+        leaks = Leaks(said, sayable(self.released.public_domain, self.evidence["models"]))
         given = {"release": data.given} | ({"sensitive": values.given} if values.rows else {})
         with ThreadPoolExecutor(1, "shoal-again") as pool:
             # One writes them anew while the other reads them; where either fails, what has begun is waited for.
@@ -355,13 +355,14 @@ class Judged:
 
     def refuse_telling(self, manifest: Mapping[str, Any], released: Iterable[pl.DataFrame]) -> None:
         """Refuse a manifest that tells what was read and is not among the released rows."""
-        leaks = Leaks({"manifest.json": manifest_bytes(manifest)}, sayable(self.rows.domain, self.evidence["models"]))
+        terms = sayable(self.released.public_domain, self.evidence["models"])
+        leaks = Leaks({"manifest.json": manifest_bytes(manifest)}, terms)
         for frame in released:
             leaks.see(frame)
         self._refuse_leaks(leaks)
 
     def _setting(self, manifest: Mapping[str, Any]) -> Setting:
-        domain = self.rows.domain
+        domain, public = self.rows.domain, self.released.public_domain
         dropped = self.released.n_suppressed
         return Setting(
             manifest=dict(manifest),
@@ -371,9 +372,11 @@ class Judged:
             neutral_limit=self.output.neutral_limit,
             acknowledged=sorted(self.output.acknowledged),
             uncoded=uncoded_columns(self.released, self.models),
-            hierarchies=whole_hierarchies(domain),
-            policies=whole_policies(domain),
-            grids=grids(domain),
+            hierarchies=whole_hierarchies(public),
+            policies=whole_policies(public),
+            grids=grids(public),
+            steps=declared_steps(domain),
+            inferred=inferred_types(domain),
             left_out=self.rows.left_out(naming(domain.schema)),
             across_classes=domain.schema.across_classes,
             population=None if domain.population is None else domain.population.frame,

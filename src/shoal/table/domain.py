@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from shoal.table.column import FLAT, Column
 from shoal.table.invisible import Spellings
@@ -18,8 +19,6 @@ from shoal.table.schema import Schema
 from shoal.table.workload import Cuts, Workload
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from shoal.table.population import Population
     from shoal.table.sampling import Sample
 
@@ -110,6 +109,12 @@ class Domain:
     def sensitive(self) -> list[Column]:
         """Sensitive attributes in schema order."""
         return [self.columns[name] for name in self.schema.sensitive]
+
+    def is_inferred(self, column: Column) -> bool:
+        """Whether the type of a column follows from its texts."""
+        spec = column.spec
+        declared = spec.type is not None or spec.order or spec.items is not None or spec.format is not None
+        return not declared and self.types.get(column.name) == pl.String
 
     def check_sets(self, groups: int) -> None:
         """Refuse sets of values as bits of flat columns that so many groups have no memory for."""

@@ -39,7 +39,7 @@ class Column:
 
     ``coded`` says how what is published stands for the values, None where it is the values, and ``answers`` that no
     code stands for a non-answer. A ``hierarchy`` that is not ``whole`` has the labels that stand in the release, and
-    null for what is not said. ``mark`` stands between items, where cells hold several.
+    null for what is not said; ``builder`` says how it was built. ``mark`` stands between items of one cell.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Column:
     answers: bool = False
     whole: bool = False
     mark: str | None = None
+    builder: Mapping[str, Any] | None = None
 
     @property
     def files(self) -> Sequence[str]:
@@ -254,6 +255,7 @@ def _column(entry: Any) -> Column:
         answers=field({"answers": False, **entry}, "answers", bool, where),
         whole=field({"whole": False, **entry}, "whole", bool, where),
         mark=field(entry, "several", str, where) if entry.get("cells") == "items" else None,
+        builder=field(entry, "builder", dict, where) if "builder" in entry else None,
     )
     if column.mark is None and entry.get("several", SEVERAL.get(column.cells)) != SEVERAL.get(column.cells):
         raise VerificationError(f"{where} has several values in a cell written in a way that is not known.")

@@ -14,12 +14,12 @@ from shoal.verify.checks import ExactValues, check_cells, check_classes, check_s
 from shoal.verify.claims import Claims
 from shoal.verify.classes import Looking, Placed
 from shoal.verify.coded import Coded
-from shoal.verify.ends import check_ends
 from shoal.verify.forms import Form
 from shoal.verify.judge import judge, slots, verdict_check
 from shoal.verify.named import Named
 from shoal.verify.neutral import Neutral
 from shoal.verify.readings import Readings
+from shoal.verify.released_values import check_ends, check_members, check_types
 from shoal.verify.strangers import Anybody
 from shoal.verify.types import Batch, GateReport, Rows, Setting
 
@@ -48,7 +48,7 @@ class Comparison:
         self._named = Named(readings.known, read)
         self._apart = Named(readings.known, read) if claims.apart else None
         self._looking, self._exact = Looking(claims), ExactValues(claims)
-        self._form = Form(manifest, claims, readings.inputs, accounts)
+        self._form = Form(manifest, claims, readings.inputs, readings.left, accounts)
         self._neutral = Neutral(setting, claims)
 
     def see(self, batch: Batch, rows: Rows, coded: Coded) -> None:
@@ -104,7 +104,9 @@ class Comparison:
             readable,
             self._exact.check(),
             *self._form.checks(),
-            check_ends(claims, setting.grids, self._readings.inputs, cells),
+            check_ends(claims, setting.grids, setting.steps, self._readings, cells),
+            check_members(claims, self._readings.left, cells),
+            check_types(public, setting.inferred, self._readings.left),
             check_classes(look.judged),
             check_sensitive(facts),
             self._neutral.check(look.quasi),

@@ -35,11 +35,13 @@ class Form:
     ----------
     manifest
         With whole hierarchies.
-    inputs, accounts
-        What was read of the input, and whose rows are released.
+    inputs, left, accounts
+        What was read of the input, and of its rows that are not suppressed, and whose rows are released.
     """
 
-    def __init__(self, manifest: Mapping[str, Any], claims: Claims, inputs: Inputs, accounts: Accounts) -> None:
+    def __init__(
+        self, manifest: Mapping[str, Any], claims: Claims, inputs: Inputs, left: Inputs, accounts: Accounts
+    ) -> None:
         self._claims, self._accounts = claims, accounts
         entries = {column.name: entry for column, entry in zip(claims.columns, manifest["columns"], strict=True)}
         coded = [column.name for column in claims.columns if column.coded not in (None, "shifted")]
@@ -47,7 +49,7 @@ class Form:
         if claims.made == "pseudonymised":
             # What is not coded stays as it was, quasi-identifiers included, which the same check looks at.
             plain, coded = [], [name for name in claims.names if name in (*coded, *plain)]
-        self._generalised = Generalised(claims, inputs) if claims.made == "generalised" else None
+        self._generalised = Generalised(claims, left) if claims.made == "generalised" else None
         self._origin = Origin(claims, accounts) if claims.made == "bucketised" else None
         own = {**manifest, "columns": [entries[name] for name in plain]}
         codes = {**manifest, "columns": [entries[name] for name in coded]}
@@ -162,12 +164,12 @@ def no_origin() -> Check:
 class Generalised:
     """Values that are published as they are, cells that cover values, and nodes above them."""
 
-    def __init__(self, claims: Claims, inputs: Inputs) -> None:
+    def __init__(self, claims: Claims, left: Inputs) -> None:
         plain = (*claims.role("sensitive"), *claims.role("neutral"))
         self._plain = [column for column in plain if column.coded is None and column.cells == "value"]
         self._lifted = [column for column in claims.role("sensitive") if column.cells == "label"]
         self._items = [column for column in claims.role("sensitive") if column.cells == "items"]
-        self._quasi, self._inputs = claims.role("quasi"), inputs
+        self._quasi, self._left = claims.role("quasi"), left
         self._differ = {column.name: 0 for column in self._plain}
         self._wrong = {column.name: 0 for column in (*self._lifted, *self._items)}
         self._uncovered = {column.name: Misrepresented() for column in self._quasi}
@@ -192,7 +194,7 @@ class Generalised:
             cells = read_cells(column, texts)
             if column.cells == "representative":
                 behind = _behind(rows, name).gather(placed.rows)
-                whole = self._inputs.whole(name)
+                whole = self._left.whole(name)
                 self._uncovered[name] += misrepresented(column, cells, cell_of_row, values, behind, whole=whole)
             else:
                 self._uncovered[name] += Misrepresented(uncovered(column, cells, cell_of_row, values, values.codes))

@@ -36,7 +36,7 @@ def check_hierarchies(
         if column.hierarchy is None or whole is None:
             continue
         if column.whole:
-            if [list(row) for row in column.hierarchy] != [list(row) for row in whole]:
+            if _written_down(column.hierarchy) != _written_down(whole):
                 problems.append(f"the hierarchy of '{column.name}' is not the whole one")
             continue
         untrue = len(_strange(column.hierarchy, whole))
@@ -74,6 +74,11 @@ def _unused(column: Column, cells: Mapping[str, pl.Series]) -> int:
     rows = column.hierarchy or ()
     standing = {*_standing(cells, column), *(row[-1] for row in rows[:1])}
     return sum(lowest(row) not in standing for row in rows)
+
+
+def _written_down(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """The rows that somebody wrote: that of missing cells is there only where some are released."""
+    return [list(row) for row in rows if row[0] != MISSING]
 
 
 def _strange(rows: Sequence[Sequence[Any]], whole: Sequence[Sequence[str]]) -> list[Sequence[Any]]:

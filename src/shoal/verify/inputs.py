@@ -1,34 +1,28 @@
-"""What the checks need to know of the whole input: values of quasi-identifiers, and how many people have each."""
+"""Values of columns of the input, or of its released rows, and how many people have each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
 
-from shoal.verify.claims import Claims
+from shoal.verify.claims import Column
 from shoal.verify.tally import Counts, Dictionary
 
 
 class Inputs:
-    """Values of some columns of the input, read batch by batch before the release is looked at.
+    """Values of some columns, read batch by batch before the release is looked at."""
 
-    Values are kept where a check asks for them: of columns whose intervals end on a grid, whose cells are
-    representatives, or whose values are drawn from the whole column or perturbed.
-    """
-
-    def __init__(self, claims: Claims, grids: Mapping[str, float | None]) -> None:
-        asked = [
-            column
-            for column in claims.role("quasi")
-            if claims.made in ("randomised", "perturbed") or column.name in grids or column.cells == "representative"
-        ]
-        self._values = {column.name: Dictionary(column.type) for column in asked}
+    def __init__(self, columns: Iterable[Column]) -> None:
+        self._values = {column.name: Dictionary(column.type) for column in columns}
         self._counts = {name: Counts() for name in self._values}
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
     def read(self, original: pl.DataFrame, who: np.ndarray | None) -> None:
-        """Take in rows of the input, and whose they are."""
+        """Take in some rows, and whose they are."""
         for name, values in self._values.items():
             owner = {} if who is None else {"who": who}
             self._counts[name].see(pl.DataFrame({"value": values.see(original[name]), **owner}))
@@ -54,9 +48,11 @@ class Inputs:
         known = numbers[~np.isnan(numbers)]
         return bool((known == np.floor(known)).all())
 
-    def rare(self, name: str, crowd: int) -> np.ndarray:
-        """Numbers that fewer than so many people have."""
+    def numbers(self, name: str, crowd: int = 1) -> np.ndarray:
+        """Numbers that at least so many people have."""
         counted = self._counts[name].total()
+        if not counted.height:
+            return np.zeros(0)
         people = pl.len() if "who" in counted.columns else pl.col("rows").sum()
-        few = counted.group_by("value").agg(people=people).filter(pl.col("people") < crowd)["value"]
-        return self._values[name].numbers[few.to_numpy()]
+        many = counted.group_by("value").agg(people=people).filter(pl.col("people") >= crowd)["value"]
+        return self._values[name].numbers[many.to_numpy()]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
+from shoal.verify.cells import RANGES
 from shoal.verify.claims import Claims, read_claims
 from shoal.verify.coded import plain
 from shoal.verify.counting import Counting
@@ -30,8 +31,8 @@ class Readings:
 
     Attributes
     ----------
-    known, inputs
-        Identifiers, and values of quasi-identifiers.
+    known, inputs, left
+        Identifiers, values of quasi-identifiers, and values of the rows that are not suppressed.
     counting
         What is counted of the sensitive values as they are published, and of those that models look at: the true ones,
         where codes stand for them.
@@ -41,7 +42,8 @@ class Readings:
         self._manifest, self._claims = manifest, claims
         self.tokens = [column.name for column in claims.columns if column.coded == "token"]
         self._people = Numbering() if people else None
-        self.known, self.inputs = Hidden(), Inputs(claims, setting.grids)
+        self.known, (self.inputs, self.left) = Hidden(), _values(claims)
+        self._suppressed, self._rows = np.asarray(setting.suppressed, dtype=np.int64), 0
         for name, values in setting.left_out.items():
             self.known.read_others(plain(values.alias(name).to_frame())[name], people=people)
         self.counting = [Counting(claims, gated=True, people=people)]
@@ -58,6 +60,10 @@ class Readings:
         who = self.who(rows)
         self.known.read(self.hidden(rows), who)
         self.inputs.read(rows.original, who)
+        places = self._rows + np.arange(rows.original.height)
+        self._rows += rows.original.height
+        kept = np.flatnonzero(~np.isin(places, self._suppressed))
+        self.left.read(rows.original[kept], None if who is None else who[kept])
         for several in (self.counting, *self.sets):
             for counting in several:
                 counting.read(rows.original, who)
@@ -85,3 +91,11 @@ class Readings:
         hidden = any(entry.get("coded") not in (None, "shifted") for entry in entries)
         kind = "pseudonymised" if hidden else self._claims.made
         return read_claims({**self._manifest, "kind": kind, "columns": entries})
+
+
+def _values(claims: Claims) -> tuple[Inputs, Inputs]:
+    """Readers of columns that are redrawn, perturbed or have intervals, and of released values of all columns."""
+    quasi = claims.role("quasi")
+    drawn = claims.made in ("randomised", "perturbed")
+    plain = [one for one in (*quasi, *claims.role("sensitive")) if one.coded is None and one.cells != "items"]
+    return Inputs(one for one in quasi if drawn or one.cells in RANGES), Inputs(plain)

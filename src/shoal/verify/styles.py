@@ -92,7 +92,7 @@ def misrepresented(
     behind
         For each row, the interval or set that its representative stands for.
     whole
-        Whether all numbers of the input are whole: then cells begin and end at whole numbers, and so does their middle.
+        Whether all released numbers are whole: then cells begin and end at whole numbers, and so does their middle.
     """
     code, texts = encode(behind.fill_null(_UNREADABLE))
     kind = "set" if column.type == "ordinal" else "interval"

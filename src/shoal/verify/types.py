@@ -98,6 +98,10 @@ class Setting:
     grids
         Quasi-identifiers whose intervals must not end at values that few people have, each with the width of the grid
         that they end on instead, None where every value is common.
+    steps
+        Quasi-identifiers whose intervals end on a grid that the recipe declares, each with its width.
+    inferred
+        Columns of text whose type nobody declares.
     left_out
         Identifiers, and people, of rows that were read and take no part, by column: no cell may hold them either.
     across_classes
@@ -118,6 +122,8 @@ class Setting:
     hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grids: Mapping[str, float | None] = field(default_factory=dict)
+    steps: Mapping[str, float] = field(default_factory=dict)
+    inferred: Sequence[str] = ()
     left_out: Mapping[str, pl.Series] = field(default_factory=dict)
     across_classes: bool = False
     population: pl.DataFrame | None = None
