@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.coder import dictionaries
-from shoal.engines.copying import READ, lines, parsed
+from shoal.engines.copying import HASHED, READ, lines, parsed
 from shoal.engines.kept import Reading
 from shoal.engines.refused import following, refused, unkept, unreachable
 from shoal.engines.scratch import scratch
@@ -93,9 +93,10 @@ class PostgresEngine:
         *,
         missing: str,
         name: str | None = None,
+        followed: Sequence[str] = (),
         progress: Callable[[str], None] = lambda step: None,
     ) -> Iterator[StoredRows]:
-        """The rows of a source, until they are no longer needed."""
+        """The rows of a source, until they are no longer needed; of ``followed`` dropped columns, hashes."""
         if schema.key is None:
             raise SchemaError(
                 "Rows of a database have no order of their own: name a column that tells them apart as 'key' under "
@@ -105,7 +106,7 @@ class PostgresEngine:
         with connected(source.url) as database, scratch(self.folder) as folder:
             if source.target is not None:
                 database.reserve(source.target)
-            kinds = database.describe(source, schema)
+            kinds = database.describe(source, schema, followed)
             progress(f"reading {source.where}")
             if not database.copy_cells(source, kinds, schema.key):
                 raise EmptyTableError(f"There are no rows in {source.where}: there is nothing to publish.")
@@ -199,8 +200,8 @@ class PostgresDatabase:
         self._from = SQL("(\n{}\n)").format(SQL((source.query or "").strip().rstrip(";")))
         return [one.name for one in self._looked(SQL("*"))]
 
-    def describe(self, source: Found, schema: Schema) -> dict[str, Kind]:
-        """The columns of a source that are not dropped, after the roles are held against it."""
+    def describe(self, source: Found, schema: Schema, followed: Sequence[str] = ()) -> dict[str, Kind]:
+        """The columns of a source that are not dropped or are followed, after the roles are held against it."""
         from psycopg.sql import SQL, Identifier
 
         names = self.names(source)
@@ -214,6 +215,7 @@ class PostgresDatabase:
                 raise InputError(
                     f"Column '{name}' of {source.where} holds {kind} values: cast it in a query, or drop the column."
                 )
+        self._types |= dict.fromkeys(followed, HASHED)
         return {name: READ[kind][0] for name, kind in self._types.items()}
 
     def copy_cells(self, source: Found, kinds: Mapping[str, Kind], key: str) -> int:

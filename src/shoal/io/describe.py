@@ -212,6 +212,12 @@ def _not_protected(
             found.append(f"Whatever the free text of '{code.partition(':')[2]}' says about anybody.")
         if code.startswith("W-NAMES:"):
             found.append(f"People whose names stand in '{code.partition(':')[2]}' as words of the language.")
+        if code.startswith("W-IDENTIFIES:"):
+            found.append(f"People who are known by their '{code.partition(':')[2]}', which identifies them by itself.")
+        if code.startswith("W-DETERMINES:"):
+            found.append(f"Quasi-identifiers that follow from '{code.partition(':')[2]}' more finely than their cells say.")
+        if code == "W-ROWS":
+            found.append("People with several records: models count records, and one person may have all of a class.")
         if code == "W-NO-K":
             found.append("Identity: no model limits how few records share their quasi-identifiers.")
         if code == "W-REPEAT":

@@ -10,10 +10,11 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.claims import Claims, read_claims
-from shoal.verify.coded import plain
+from shoal.verify.coded import Coded, plain
 from shoal.verify.counting import Counting
 from shoal.verify.hidden import Hidden
 from shoal.verify.inputs import Inputs
+from shoal.verify.person_columns import PersonColumns, PersonRoles
 from shoal.verify.tally import Numbering
 from shoal.verify.types import Rows, Setting
 
@@ -32,6 +33,8 @@ class Readings:
     ----------
     known, inputs
         Identifiers, and values of quasi-identifiers.
+    columns
+        Columns that tell people apart.
     counting
         What is counted of the sensitive values as they are published, and of those that models look at: the true ones,
         where codes stand for them.
@@ -42,6 +45,7 @@ class Readings:
         self.tokens = [column.name for column in claims.columns if column.coded == "token"]
         self._people = Numbering() if people else None
         self.known, self.inputs = Hidden(), Inputs(claims, setting.grids)
+        self.columns: PersonColumns | None = None
         for name, values in setting.left_out.items():
             self.known.read_others(plain(values.alias(name).to_frame())[name], people=people)
         self.counting = [Counting(claims, gated=True, people=people)]
@@ -56,11 +60,28 @@ class Readings:
     def read(self, rows: Rows) -> None:
         """Take in rows of the input."""
         who = self.who(rows)
+        self._read_columns(rows, who)
         self.known.read(self.hidden(rows), who)
         self.inputs.read(rows.original, who)
         for several in (self.counting, *self.sets):
             for counting in several:
                 counting.read(rows.original, who)
+
+    def _read_columns(self, rows: Rows, who: np.ndarray | None) -> None:
+        """Take in which columns tell people apart."""
+        aside = pl.DataFrame() if rows.aside is None else rows.aside
+        if self.columns is None:
+            self.columns = PersonColumns(
+                PersonRoles(
+                    quasi=[column.name for column in self._claims.role("quasi")],
+                    hidden=[*rows.identifiers.columns, *self.tokens],
+                    published=as_read(self._manifest, self._claims),
+                    dropped=aside.columns,
+                    people=who is not None,
+                )
+            )
+        frames = [rows.original, rows.identifiers, aside]
+        self.columns.see(Coded(pl.concat([one for one in frames if one.width], how="horizontal")), who)
 
     def who(self, rows: Rows) -> np.ndarray | None:
         """A number for the owner of each row; rows without one count as one and the same person's."""
@@ -85,3 +106,10 @@ class Readings:
         hidden = any(entry.get("coded") not in (None, "shifted") for entry in entries)
         kind = "pseudonymised" if hidden else self._claims.made
         return read_claims({**self._manifest, "kind": kind, "columns": entries})
+
+
+def as_read(manifest: Mapping[str, Any], claims: Claims) -> list[str]:
+    """Sensitive and neutral columns that are published as they were read, and hold more than a closed list."""
+    closed = [entry["name"] for entry in manifest["columns"] if entry.get("order") or entry.get("hierarchy")]
+    columns = (*claims.role("sensitive"), *claims.role("neutral"))
+    return [column.name for column in columns if column.coded is None and column.name not in closed]

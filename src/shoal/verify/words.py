@@ -58,11 +58,14 @@ _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person:
 _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
+    "W-ROWS": "People with several records: models count records, and one person may have all of a class.",
 }
 _ACCEPTED_OF = {
     "W-UNMODELLED": "The values of '{}' within a class: no model is set on it.",
     "W-TEXT": "Whatever the free text of '{}' says about anybody.",
     "W-NAMES": "People whose names stand in '{}' as words of the language.",
+    "W-IDENTIFIES": "People who are known by their '{}', which identifies them by itself.",
+    "W-DETERMINES": "Quasi-identifiers that follow from '{}' more finely than their cells say.",
 }
 _ALWAYS = (
     "Whether a person is in the data: nothing here hides membership.",
@@ -72,7 +75,7 @@ _ALWAYS = (
 # Every warning code there is beside those about a column: what is none would be read as one all the same.
 _CODES = (
     "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-PERTURBED", "W-TRAJECTORY",
-    "W-REPEAT",
+    "W-REPEAT", "W-ROWS",
 )  # fmt: skip
 
 
