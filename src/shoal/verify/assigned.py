@@ -16,7 +16,7 @@ FEWEST = 20
 # Neighbours that are counted, and how many people would share a number where so many are neighbours: the chance that
 # nobody does is e to the power of minus that.
 _STEPS = 10
-_SHARED = 9 * math.log(10)
+_SHARED, _SOME = 9 * math.log(10), 5.0
 # Numbers of so many digits that are spread evenly over all numbers of that length.
 _DIGITS, _EVEN, _EVEN_LIMIT, _EVENLY = 5, 50, 1.36, 0.15
 _NEARLY = 0.95
@@ -30,13 +30,15 @@ _RATIO = r"^[\d.,]+ ?[/x:–-] ?[\d.,]+$"
 _YEARS = (1800, 2100)
 
 
-def is_assigned(texts: pl.Series, shared: float = 0.0) -> bool:
+def is_assigned(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -> bool:
     """Whether different values, as texts, were assigned to people.
 
     Parameters
     ----------
     shared
         Rows whose value somebody else has too, as a share of the different values.
+    known
+        Whether it is known that each value belongs to one person, so that some evidence of a form does.
     """
     cells = texts.drop_nulls().str.strip_chars()
     cells = cells.filter(cells != "").unique()
@@ -44,7 +46,7 @@ def is_assigned(texts: pl.Series, shared: float = 0.0) -> bool:
         return False
     bare = _bare(cells)
     if _most(bare, _NUMBER):
-        return _are_numbers(bare, shared)
+        return _are_numbers(bare, shared, _SOME if known else _SHARED)
     if _most(cells, _DATE) or _most(cells, _RATIO):
         return False
     return not _most(bare.str.replace_all(r"[\s_'%,$€£<>~+-]", ""), _NUMBER) or _has_fixed_form(cells)
@@ -59,7 +61,7 @@ def _bare(cells: pl.Series) -> pl.Series:
     return cells
 
 
-def _are_numbers(cells: pl.Series, shared: float) -> bool:
+def _are_numbers(cells: pl.Series, shared: float, level: float) -> bool:
     """Whether numbers were assigned."""
     whole = cells.filter(cells.str.contains(r"^\d+$"))
     if whole.len() < _NEARLY * cells.len():
@@ -70,7 +72,7 @@ def _are_numbers(cells: pl.Series, shared: float) -> bool:
     numbers = np.unique(whole.cast(pl.Int64, strict=False).drop_nulls().to_numpy())
     if len(numbers) < FEWEST or _are_dates(numbers):
         return False
-    return _avoid_each_other(numbers, shared) or _fill_evenly(numbers)
+    return _avoid_each_other(numbers, shared, level) or _fill_evenly(numbers)
 
 
 def _are_dates(numbers: np.ndarray) -> bool:
@@ -84,13 +86,13 @@ def _are_dates(numbers: np.ndarray) -> bool:
     return bool(np.mean(days & (day >= 1) & (day <= 31)) >= _NEARLY or np.mean(months) >= _NEARLY)
 
 
-def _avoid_each_other(numbers: np.ndarray, shared: float) -> bool:
+def _avoid_each_other(numbers: np.ndarray, shared: float, level: float) -> bool:
     """Whether more people have neighbouring numbers than could be without sharing some, were they drawn by chance."""
     steps = np.diff(numbers)
     scaled = (numbers - numbers[0]) // np.gcd.reduce(steps)
     near = sum(int(np.isin(scaled + step, scaled, assume_unique=True).sum()) for step in range(1, _STEPS + 1))
     expected = near / _STEPS / 2
-    return expected >= _SHARED and shared * len(numbers) < 0.2 * expected
+    return expected >= level and shared * len(numbers) < 0.2 * expected
 
 
 def _fill_evenly(numbers: np.ndarray) -> bool:

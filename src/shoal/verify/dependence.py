@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,8 +31,11 @@ FIXED, LEVEL = 0.1, 9 * math.log(10)
 FINER, _TOGETHER = 0.2, 5
 # A column is redundant where another one fixes it among people: a city its region.
 _REDUNDANT, _LITTLE = 0.3, 3.0
+# A copy: ranks that agree so well, or cells that nobody shares.
+_COPIED = 0.9
 # Strata: most combinations of what they fix occur, and each is one of them.
 _CROSSED = 0.8
+_PARTS = ("rows", "known", "low", "high", "least", "most")
 _DATED = r"^\d{4}-\d\d-\d\d"
 
 
@@ -63,6 +66,8 @@ class Ends:
     ----------
     rows
         Rows of each value.
+    known
+        Rows that have a number, by column.
     low, high
         Numbers, nan where there is none; one row a value, one column an other column.
     least, most
@@ -70,6 +75,7 @@ class Ends:
     """
 
     rows: np.ndarray
+    known: np.ndarray
     low: np.ndarray
     high: np.ndarray
     least: np.ndarray
@@ -77,9 +83,7 @@ class Ends:
 
     def take(self, places: np.ndarray) -> Ends:
         """Some of the values."""
-        return Ends(
-            self.rows[places], self.low[places], self.high[places], self.least[places], self.most[places]
-        )
+        return Ends(*(getattr(self, name)[places] for name in _PARTS))
 
     def together(self, groups: np.ndarray) -> tuple[Ends, np.ndarray]:
         """Values of one group as one, in the order of the groups, and the first value of each."""
@@ -89,6 +93,7 @@ class Ends:
             return self, order
         found = Ends(
             np.add.reduceat(self.rows[order], begins),
+            np.add.reduceat(self.known[order], begins, axis=0),
             np.fmin.reduceat(self.low[order], begins, axis=0),
             np.fmax.reduceat(self.high[order], begins, axis=0),
             np.minimum.reduceat(self.least[order], begins, axis=0),
@@ -133,7 +138,7 @@ class Dependence:
             self._numeric[at] &= bool((found.is_not_null() | held.distinct.is_null()).all())
             numbers[:, at] = found.fill_null(np.nan).to_numpy()[held.codes]
             hashes[:, at] = held.distinct.hash(0).to_numpy().view(np.int64)[held.codes]
-        return Ends(np.ones(height, dtype=np.int64), numbers, numbers, hashes, hashes)
+        return Ends(np.ones(height, dtype=np.int64), (~np.isnan(numbers)).astype(np.int32), numbers, numbers, hashes, hashes)
 
     def values(self, name: str) -> Values:
         """What was found of a followed column."""
@@ -202,12 +207,16 @@ class Marginal:
         self.card = len(begins)
         self.shares = np.diff(begins, append=len(self._ordered)) / max(len(self._ordered), 1)
 
-    def spread(self, ends: Ends) -> np.ndarray:
-        """How far apart the cells of each value lie: the share of people between them, or 1 where they differ at all."""
+    def spread(self, ends: Ends) -> tuple[np.ndarray, np.ndarray]:
+        """How far apart the cells of each value lie, and how many rows have one; of values with several such rows.
+
+        That is the share of people between them, or 1 where they differ at all.
+        """
         if not self.numeric:
-            return (ends.least[:, self.at] != ends.most[:, self.at]).astype(float)
-        found = self._rank(ends.high[:, self.at]) - self._rank(ends.low[:, self.at])
-        return np.where(np.isnan(ends.low[:, self.at]), 0.0, found)
+            return (ends.least[:, self.at] != ends.most[:, self.at]).astype(float), ends.rows
+        several = ends.known[:, self.at] > 1
+        low, high = ends.low[several, self.at], ends.high[several, self.at]
+        return self._rank(high) - self._rank(low), ends.known[several, self.at]
 
     def _rank(self, numbers: np.ndarray) -> np.ndarray:
         before = np.searchsorted(self._ordered, numbers, side="left")
@@ -303,10 +312,16 @@ class Values:
         found = [self.spreads[name].share for name in names if name in self.spreads]
         return float(np.mean(found)) if found else 0.0
 
-    @cached_property
-    def numbers_people(self) -> bool:
-        """Whether the values are numbers of people: over their rows each fixes columns that do not fix each other."""
-        fixed = [name for name, one in self.spreads.items() if one.share <= FIXED]
+    def numbers_people(self, *, shared: bool) -> bool:
+        """Whether the values are numbers of people: over their rows each fixes columns that do not fix each other.
+
+        Parameters
+        ----------
+        shared
+            Whether these are to be columns whose cells several people share; what nobody shares may be a copy.
+        """
+        fixed = [name for name, one in self.spreads.items() if one.share <= FIXED and not self._copies(name)]
+        fixed = [name for name in fixed if not shared or self._is_shared(name)]
         if len(fixed) < 2 or sum(self.spreads[name].by_value for name in fixed) < LEVEL:
             return False
         own = [name for name in fixed if not any(self._follows(name, other) for other in fixed if other != name)]
@@ -314,6 +329,21 @@ class Values:
             return False
         crossed = math.prod(self._marginals[name].card for name in fixed)
         return self.count / self.share < _CROSSED * crossed
+
+    def _copies(self, name: str) -> bool:
+        """Whether a column rises or falls with the values, as what is computed from them does."""
+        numbers, column = numbers_of(self.shown), self._marginals[name]
+        if self._ends is None or not column.numeric or numbers.null_count():
+            return False
+        there = ~np.isnan(self._ends.low[:, column.at])
+        ranks = [np.argsort(np.argsort(one[there])) for one in (numbers.to_numpy(), self._ends.low[:, column.at])]
+        return len(ranks[0]) > 2 and abs(float(np.corrcoef(*ranks)[0, 1])) > _COPIED
+
+    def _is_shared(self, name: str) -> bool:
+        """Whether several values have the same cell of a column, one with another."""
+        repeated = self.repeated
+        assert repeated is not None
+        return len(np.unique(repeated.least[:, self._marginals[name].at])) < _COPIED * len(repeated.rows)
 
     def _follows(self, name: str, other: str) -> bool:
         """Whether, with each value as one person, another column fixes this one, and not the reverse."""
@@ -324,7 +354,10 @@ class Values:
         """Spread of a column among people that share a cell of another one; 1 where too few do."""
         repeated = self.repeated
         assert repeated is not None
-        people = Ends(np.ones_like(repeated.rows), repeated.low, repeated.low, repeated.least, repeated.least)
+        people = replace(
+            repeated, rows=np.ones_like(repeated.rows), known=np.minimum(repeated.known, 1), high=repeated.low,
+            most=repeated.least,
+        )  # fmt: skip
         shared, _ = people.together(repeated.least[:, self._marginals[other].at])
         shared = shared.take(np.flatnonzero(shared.rows > 1))
         found = spread_of(shared, self._marginals[name])
@@ -333,8 +366,8 @@ class Values:
 
 def spread_of(ends: Ends, column: Marginal) -> Spread:
     """How far rows of one value lie apart in a column."""
-    spread, chance = column.spread(ends), column.by_chance[np.minimum(ends.rows, _MOST)]
-    expected, pairs = float(chance.sum()), ends.rows // 2
+    spread, rows = column.spread(ends)
+    expected, pairs = float(column.by_chance[np.minimum(rows, _MOST)].sum()), rows // 2
     return Spread(
         share=float(spread.sum()) / expected if expected > 0 else 1.0,
         evidence=_evidence(float((spread * pairs).sum()), float(column.by_chance[2] * pairs.sum())),
@@ -345,12 +378,7 @@ def spread_of(ends: Ends, column: Marginal) -> Spread:
 def _concat(parts: Sequence[Ends]) -> Ends:
     if len(parts) == 1:
         return parts[0]
-    return Ends(
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("rows", "low", "high", "least", "most")
-        )
-    )
+    return Ends(*(np.concatenate([getattr(part, name) for part in parts]) for name in _PARTS))
 
 
 def _evidence(seen: float, expected: float) -> float:

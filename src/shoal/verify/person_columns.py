@@ -129,7 +129,7 @@ def repeats_people(values: Values, quasi: Sequence[str], *, declared: bool) -> b
     """
     if values.most < 2 or values.likeness(quasi) > _ALIKE:
         return False
-    return declared or values.numbers_people
+    return declared or values.numbers_people(shared=False)
 
 
 def identifies(values: Values) -> bool:
@@ -140,7 +140,7 @@ def identifies(values: Values) -> bool:
     different = values.count
     if different < FEWEST:
         return False
-    if values.numbers_people:
-        return is_assigned(values.shown)
+    if values.numbers_people(shared=True):
+        return is_assigned(values.shown, known=True)
     shared = max(values.known * values.share - different, 0) / different
     return values.own >= _OWN and is_assigned(values.shown, shared)

@@ -80,8 +80,8 @@ class Readings:
                     people=who is not None,
                 )
             )
-        frames = [rows.original, rows.identifiers, aside]
-        self.columns.see(Coded(pl.concat([one for one in frames if one.width], how="horizontal")), who)
+        columns = {one.name: one for frame in (rows.original, rows.identifiers, aside) for one in frame}
+        self.columns.see(Coded(pl.DataFrame(list(columns.values()))), who)
 
     def who(self, rows: Rows) -> np.ndarray | None:
         """A number for the owner of each row; rows without one count as one and the same person's."""
