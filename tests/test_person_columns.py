@@ -66,7 +66,9 @@ def refused(frame: pl.DataFrame, acknowledge: list[str] | None = None, **roles: 
         {"pseudonym": ["number"], "drop": ["name", "row"]},
     ],
 )
-def test_rows_of_a_person_are_refused_until_they_are_acknowledged_or_people_counted(roles: dict[str, list[str]]) -> None:
+def test_rows_of_a_person_are_refused_until_they_are_acknowledged_or_people_counted(
+    roles: dict[str, list[str]],
+) -> None:
     accepted = ["W-TRAJECTORY"] if "pseudonym" in roles else []
     assert refused(visits(), accepted, **roles) == ("W-ROWS",)
     assert refused(visits(), [*accepted, "W-ROWS"], **roles) == ()
@@ -171,6 +173,8 @@ def test_the_gate_of_an_engine_refuses_a_dropped_person_number_by_itself(
     monkeypatch.setattr("shoal.streaming.release.person_refusals", lambda *given, **more: [])
     visits().write_csv(tmp_path / "rows.csv")
     recipe = tmp_path / "recipe.toml"
-    recipe.write_text(RECIPE.format(path="rows.csv", roles=CASES["W-ROWS of a dropped column"][1], engine="duckdb", codes=""))
+    recipe.write_text(
+        RECIPE.format(path="rows.csv", roles=CASES["W-ROWS of a dropped column"][1], engine="duckdb", codes="")
+    )
     assert execute(["run", str(recipe)]) == 2
     assert '"W-ROWS"' in capsys.readouterr().err

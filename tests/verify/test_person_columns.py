@@ -81,7 +81,9 @@ def measured(rng: np.random.Generator, n: int) -> dict[str, pl.Series]:
         "minutes": pl.Series(rng.exponential(400, n).astype(int)),
         "score": pl.Series(rng.normal(500, 100, n).astype(int)),
         "visited": pl.Series([f"{2010 + day // 365}-{1 + day % 12:02d}-{1 + day % 28:02d}" for day in days.tolist()]),
-        "pressure": pl.Series([f"{a}/{b}" for a, b in zip(rng.integers(90, 180, n), rng.integers(50, 110, n))]),
+        "pressure": pl.Series(
+            [f"{a}/{b}" for a, b in zip(rng.integers(90, 180, n), rng.integers(50, 110, n), strict=True)]
+        ),
         "dose": pl.Series([f"{one:.2f} mg" for one in rng.gamma(2, 10, n)]),
     }
 
@@ -143,7 +145,11 @@ def test_a_column_that_fixes_a_quasi_identifier_is_told_from_independent_ones(se
         birth_year=2020 - pl.col("age") - pl.Series(rng.integers(0, 2, n)), area=pl.lit("A") + pl.col("zip"),
         shuffled=pl.col("age").shuffle(seed), other=pl.Series(rng.integers(0, 70, n)), **measured(rng, n),
     )  # fmt: skip
-    born = [f"{year}-{one // 28 + 1:02d}-{one % 28 + 1:02d}" for year, one in zip(frame["birth_year"], rng.integers(0, 336, n))]
+    days = rng.integers(0, 336, n).tolist()
+    born = [
+        f"{year}-{day // 28 + 1:02d}-{day % 28 + 1:02d}"
+        for year, day in zip(frame["birth_year"].to_list(), days, strict=True)
+    ]
     frame = frame.with_columns(born=pl.Series(born))
     published = [name for name in frame.columns if name not in QUASI]
     fixed = looked(frame, published=published).fixed

@@ -206,16 +206,17 @@ def _not_protected(
 ) -> list[str]:
     found = []
     for code in sorted(acknowledged):
+        column = code.partition(":")[2]
         if code.startswith("W-UNMODELLED:"):
-            found.append(f"The values of '{code.partition(':')[2]}' within a class: no model is set on it.")
+            found.append(f"The values of '{column}' within a class: no model is set on it.")
         if code.startswith("W-TEXT:"):
-            found.append(f"Whatever the free text of '{code.partition(':')[2]}' says about anybody.")
+            found.append(f"Whatever the free text of '{column}' says about anybody.")
         if code.startswith("W-NAMES:"):
-            found.append(f"People whose names stand in '{code.partition(':')[2]}' as words of the language.")
+            found.append(f"People whose names stand in '{column}' as words of the language.")
         if code.startswith("W-IDENTIFIES:"):
-            found.append(f"People who are known by their '{code.partition(':')[2]}', which identifies them by itself.")
+            found.append(f"People who are known by their '{column}', which identifies them by itself.")
         if code.startswith("W-DETERMINES:"):
-            found.append(f"Quasi-identifiers that follow from '{code.partition(':')[2]}' more finely than their cells say.")
+            found.append(f"Quasi-identifiers that follow from '{column}' more finely than their cells say.")
         if code == "W-ROWS":
             found.append("People with several records: models count records, and one person may have all of a class.")
         if code == "W-NO-K":

@@ -25,6 +25,8 @@ _DATE = (
     r"^\d{4}[-/.]\d\d?[-/.]\d\d?|^\d\d?[-/.]\d\d?[-/.]\d{2,4}|^\d{1,3}:\d\d(:\d\d([.,]\d+)?)?$"
     r"|^(\d\d? )?\p{L}{3,9}\.?[ -]?(\d\d?,? )?\d{4}\b|^\d{4} ?[QqMmWw]\d\d?$|^\d{4}-\d\d$"
 )
+# Letters and so many digits, all of one length.
+_CODE = r"^\p{L}+[-_/ ]?\d{4,}$"
 # Two numbers beside each other, such as a blood pressure or a score.
 _RATIO = r"^[\d.,]+ ?[/x:–-] ?[\d.,]+$"
 _YEARS = (1800, 2100)
@@ -44,6 +46,8 @@ def is_assigned(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -
     cells = cells.filter(cells != "").unique()
     if cells.len() < FEWEST:
         return False
+    if _most(cells, _CODE) and cells.str.len_chars().n_unique() == 1:
+        return True
     bare = _bare(cells)
     if _most(bare, _NUMBER):
         return _are_numbers(bare, shared, _SOME if known else _SHARED)

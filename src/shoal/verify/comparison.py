@@ -120,8 +120,7 @@ class Comparison:
         return GateReport(checks=checks, verdicts=verdicts, classes=class_figures(facts, look))
 
     def _check_people(self, told: Sequence[Check]) -> list[Check]:
-        """Columns that tell people apart, but for free text, which has a code of its own."""
-        columns = self._readings.columns
-        texts = [check.code.partition(":")[2] for check in told if check.code and check.code.startswith("W-TEXT:")]
+        """Columns that tell people apart, but for those that another code is asked for: free text, and names."""
+        columns, texts = self._readings.columns, [str(check.code).partition(":")[2] for check in told]
         found = [] if columns is None else columns.checks(self._setting.acknowledged, texts)
         return found if self._claims.models else [check for check in found if check.code != "W-ROWS"]

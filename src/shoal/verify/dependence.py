@@ -138,7 +138,9 @@ class Dependence:
             self._numeric[at] &= bool((found.is_not_null() | held.distinct.is_null()).all())
             numbers[:, at] = found.fill_null(np.nan).to_numpy()[held.codes]
             hashes[:, at] = held.distinct.hash(0).to_numpy().view(np.int64)[held.codes]
-        return Ends(np.ones(height, dtype=np.int64), (~np.isnan(numbers)).astype(np.int32), numbers, numbers, hashes, hashes)
+        return Ends(
+            np.ones(height, dtype=np.int64), (~np.isnan(numbers)).astype(np.int32), numbers, numbers, hashes, hashes
+        )
 
     def values(self, name: str) -> Values:
         """What was found of a followed column."""
@@ -337,7 +339,7 @@ class Values:
             return False
         there = ~np.isnan(self._ends.low[:, column.at])
         ranks = [np.argsort(np.argsort(one[there])) for one in (numbers.to_numpy(), self._ends.low[:, column.at])]
-        return len(ranks[0]) > 2 and abs(float(np.corrcoef(*ranks)[0, 1])) > _COPIED
+        return len(ranks[0]) > 2 and abs(float(np.corrcoef(ranks[0], ranks[1])[0, 1])) > _COPIED
 
     def _is_shared(self, name: str) -> bool:
         """Whether several values have the same cell of a column, one with another."""

@@ -99,7 +99,9 @@ class PersonColumns:
             code = f"W-IDENTIFIES:{name}"
             if name not in texts:
                 accepts = f", which {code} accepts" if code in accepted else ""
-                detail = f"'{name}' identifies people by itself, since each of its values belongs to one person{accepts}."
+                detail = (
+                    f"'{name}' identifies people by itself, since each of its values belongs to one person{accepts}."
+                )
                 found.append(Check(name=f"people in {name}", passed=code in accepted, detail=detail, code=code))
         return found
 
