@@ -300,9 +300,13 @@ class Values:
         )
 
     @cached_property
+    def _numbers(self) -> pl.Series:
+        return numbers_of(self.shown)
+
+    @cached_property
     def _neighbours(self) -> Ends | None:
         """Values that follow one another, as few together as have several rows; None where they are no numbers."""
-        numbers = numbers_of(self.shown)
+        numbers = self._numbers
         if self._ends is None or numbers.null_count():
             return None
         ordered = self._ends.take(np.argsort(numbers.to_numpy(), kind="stable"))
@@ -334,7 +338,7 @@ class Values:
 
     def _copies(self, name: str) -> bool:
         """Whether a column rises or falls with the values, as what is computed from them does."""
-        numbers, column = numbers_of(self.shown), self._marginals[name]
+        numbers, column = self._numbers, self._marginals[name]
         if self._ends is None or not column.numeric or numbers.null_count():
             return False
         there = ~np.isnan(self._ends.low[:, column.at])

@@ -140,9 +140,9 @@ def identifies(values: Values) -> bool:
     Nearly every row has a value of its own, or each value numbers a person; and they were assigned, not measured.
     """
     different = values.count
-    if different < FEWEST:
+    if different < FEWEST or not is_assigned(values.shown, known=True):
         return False
     if values.numbers_people(shared=True):
-        return is_assigned(values.shown, known=True)
+        return True
     shared = max(values.known * values.share - different, 0) / different
     return values.own >= _OWN and is_assigned(values.shown, shared)
