@@ -80,8 +80,7 @@ class PostgresEngine:
     """
 
     def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None) -> None:
-        self.memory = memory
-        self.folder = folder
+        self.memory, self.folder = memory, folder
 
     @contextmanager
     def opened(
@@ -276,8 +275,7 @@ class PostgresDatabase:
         from psycopg.sql import SQL, Identifier, Literal
 
         self._doing, self._seen = "CREATE", False
-        batches = iter(frames)
-        first = next(batches)
+        first = next(batches := iter(frames))
         for name in first.columns:
             if len(name.encode()) > _LONGEST:
                 raise InputError(f"The column '{name}' has too long a name: PostgreSQL keeps {_LONGEST} bytes.")

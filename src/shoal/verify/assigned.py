@@ -11,6 +11,8 @@ import math
 import numpy as np
 import polars as pl
 
+from shoal.verify.values import is_text
+
 # Fewer different values tell nothing of a form.
 FEWEST = 20
 # Neighbours that are counted, and how many people would share a number where so many are neighbours: the chance that
@@ -30,6 +32,7 @@ _CODE = r"^\p{L}+[-_/ ]?\d{4,}$"
 # Two numbers beside each other, such as a blood pressure or a score.
 _RATIO = r"^[\d.,]+ ?[/x:–-] ?[\d.,]+$"
 _YEARS = (1800, 2100)
+_DATED = r"^\d{4}-\d\d-\d\d"
 
 
 def is_assigned(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -> bool:
@@ -122,3 +125,30 @@ def _has_fixed_form(cells: pl.Series) -> bool:
 
 def _most(cells: pl.Series, pattern: str) -> bool:
     return bool(cells.str.contains(pattern).mean() >= _NEARLY)  # type: ignore[operator]
+
+
+def numbers_of(cells: pl.Series) -> pl.Series:
+    """The numbers behind cells, days for dates, null for others."""
+    kind = cells.dtype
+    if kind.is_numeric() or kind == pl.Boolean:
+        return cells.cast(pl.Float64).fill_nan(None)
+    if kind == pl.Date or isinstance(kind, pl.Datetime):
+        return cells.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / 86_400_000_000
+    if not is_text(kind):
+        return pl.Series([None], dtype=pl.Float64).new_from_index(0, len(cells))
+    texts = cells.cast(pl.String).str.strip_chars()
+    days = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us")).dt.epoch("us")
+    numbers = texts.str.contains(r"^[+-]?\d*\.?\d+([eE][+-]?\d+)?$")
+    return pl.select(
+        pl.when(numbers).then(texts.cast(pl.Float64, strict=False))
+        .when(texts.str.contains(_DATED)).then(days.cast(pl.Float64) / 86_400_000_000)
+    ).to_series()  # fmt: skip
+
+
+def shown_texts(cells: pl.Series) -> pl.Series:
+    """Cells as texts that tell their form."""
+    if cells.dtype.is_float():
+        whole = (cells == cells.floor()) & cells.is_finite()
+        digits = cells.set((~whole).fill_null(True), None).cast(pl.Int64, strict=False).cast(pl.String)
+        return digits.fill_null(cells.cast(pl.String))
+    return cells.cast(pl.String).str.slice(0, 64)

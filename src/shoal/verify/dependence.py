@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from shoal.verify.assigned import numbers_of, shown_texts
 from shoal.verify.coded import Coded, Held
 from shoal.verify.keys import key_runs
-from shoal.verify.values import is_text
 
 # Values of a column that are followed, and rows that tell how often cells occur by chance.
 VALUES, ROWS = 1 << 17, 1 << 14
@@ -36,7 +36,6 @@ _COPIED = 0.9
 # Strata: most combinations of what they fix occur, and each is one of them.
 _CROSSED = 0.8
 _PARTS = ("rows", "known", "low", "high", "least", "most")
-_DATED = r"^\d{4}-\d\d-\d\d"
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +175,7 @@ class _Followed:
         codes = held.codes[rows][first]
         self._hashes.append(hashes[codes])
         self._ends.append(ends)
-        self._shown.append(_shown(held.distinct.gather(codes)))
+        self._shown.append(shown_texts(held.distinct.gather(codes)))
         if sum(map(len, self._hashes)) > 2 * VALUES:
             self._fit()
 
@@ -393,30 +392,3 @@ def _evidence(seen: float, expected: float) -> float:
         return 0.0
     share = seen / expected
     return expected * (1 - share + (share * math.log(share) if share > 0 else 0.0))
-
-
-def numbers_of(cells: pl.Series) -> pl.Series:
-    """The numbers behind cells, days for dates, null for others."""
-    kind = cells.dtype
-    if kind.is_numeric() or kind == pl.Boolean:
-        return cells.cast(pl.Float64).fill_nan(None)
-    if kind == pl.Date or isinstance(kind, pl.Datetime):
-        return cells.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / 86_400_000_000
-    if not is_text(kind):
-        return pl.Series([None], dtype=pl.Float64).new_from_index(0, len(cells))
-    texts = cells.cast(pl.String).str.strip_chars()
-    days = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us")).dt.epoch("us")
-    numbers = texts.str.contains(r"^[+-]?\d*\.?\d+([eE][+-]?\d+)?$")
-    return pl.select(
-        pl.when(numbers).then(texts.cast(pl.Float64, strict=False))
-        .when(texts.str.contains(_DATED)).then(days.cast(pl.Float64) / 86_400_000_000)
-    ).to_series()  # fmt: skip
-
-
-def _shown(cells: pl.Series) -> pl.Series:
-    """Cells as texts that tell their form."""
-    if cells.dtype.is_float():
-        whole = (cells == cells.floor()) & cells.is_finite()
-        digits = cells.set((~whole).fill_null(True), None).cast(pl.Int64, strict=False).cast(pl.String)
-        return digits.fill_null(cells.cast(pl.String))
-    return cells.cast(pl.String).str.slice(0, 64)
