@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "record-swapping": {"geography": ["education"]},
 }  # fmt: skip
 CODED = {"graded", "table-transform"}
-CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-NEUTRAL", "W-TIGHT"]
+CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-NEUTRAL", "W-ROWS", "W-TIGHT"]
 PERTURBED = {"condensation", "noise", "pram", "record-swapping", "shuffling", "swapping"}
 LIMITED = {"graded", "mapping", "random", "table-transform", *PERTURBED}
 

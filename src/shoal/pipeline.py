@@ -25,7 +25,7 @@ from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.grammar import as_list, as_made
 from shoal.io.describe import describe
 from shoal.io.evidence import frame_stamp
-from shoal.io.gating import pass_gate, with_verdicts
+from shoal.io.gating import pass_gate, person_refusals, refuse_first, with_verdicts
 from shoal.io.manifest import manifest_bytes
 from shoal.io.vouching import bring_terms
 from shoal.judging.beforehand import all_models, refuse_beforehand
@@ -146,6 +146,7 @@ class Run:
         table, rows, judge = self.table, *self._opened(self.table)
         empty = vacuous(judge, method.share_allowed(table.n))
         refuse_beforehand(rows, judge, empty, output, method)
+        refuse_first(person_refusals(table.domain, [table.kept], output.acknowledged, models=bool(self.models)))
 
         # A workload guides the algorithm alone: measures and gate see the table as it is.
         preferred = with_preferences(table)

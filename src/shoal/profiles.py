@@ -153,7 +153,9 @@ def named_profile(name: str) -> Profile:
 
 
 _KINDS = ("W-RA-LINK", "W-PERTURBED", "W-PP-REV", "W-EXACT-QI")
-_OPEN = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-TEXT", "W-NAMES", *_KINDS)
+_OPEN = (
+    "W-NO-K", "W-ORDER", "W-TIGHT", "W-TEXT", "W-NAMES", "W-ROWS", "W-IDENTIFIES", "W-DETERMINES", *_KINDS
+)  # fmt: skip
 _LEFT = (
     "Whether a person is in the data.",
     "Whether the columns were given the right roles: a quasi-identifier that is called neutral is not protected.",

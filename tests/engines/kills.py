@@ -75,7 +75,8 @@ class Killed:
         self.root, self.engine, self.server = root, engine, server
         self.out, self.scratch = root / "out", root / "scratch"
         self.scratch.mkdir(parents=True)
-        people = shoal.example_census(rows).drop("person").with_row_index("key", offset=101)
+        people = shoal.example_census(2 * rows).unique("person", keep="first", maintain_order=True)
+        people = people.drop("person").with_row_index("key", offset=101)
         people = people.with_columns(pl.col("key").cast(pl.Int64))
         source, output = 'path = "people.csv"', ""
         if server is None:

@@ -20,7 +20,7 @@ from tests.engines.server import Server
 pytest.importorskip("duckdb", reason="needs duckdb: pip install 'shoal[duckdb]'")
 
 RECIPE = """
-acknowledge = ["W-NEUTRAL"]
+acknowledge = ["W-NEUTRAL", "W-ROWS"]
 seed = 1
 [source]
 {source}
@@ -385,12 +385,12 @@ def test_points_are_compared_as_in_memory(people: pl.DataFrame, said: Said, tmp_
     assert (again["reused"], points(again)) == (4, points(there))
 
 
-@pytest.mark.parametrize("given", [[], ["W-NEUTRAL"]])
+@pytest.mark.parametrize("given", [[], ["W-NEUTRAL", "W-ROWS"]])
 def test_a_comparison_acknowledges_what_it_is_told_to(people: pl.DataFrame, tmp_path: Path, given: list[str]) -> None:
     for name in both(tmp_path, "rows"):
         path = tmp_path / name
         if given:
-            path.write_text(path.read_text("utf-8").replace('acknowledge = ["W-NEUTRAL"]', "acknowledge = []"), "utf-8")
+            path.write_text(path.read_text("utf-8").replace('"W-NEUTRAL", "W-ROWS"', ""), "utf-8")
         found = shoal.compare(path, acknowledge=given, processes=1)
         assert [one.outcome.status for one in found.entries] == ["done" if given else "refused"]
 

@@ -34,9 +34,10 @@ pytest.importorskip("duckdb")
 
 
 def census(folder: Path, rows: int = 600, **changed: str) -> Path:
-    """A recipe for some of the synthetic census, with missing cells and several rows a person."""
+    """A recipe for some of the synthetic census, with missing cells, and with a subject several rows a person."""
     people = shoal.example_census(rows)
-    (people if changed.get("subject") else people.drop("person")).write_csv(folder / "people.csv")
+    alone = people.unique("person", keep="first", maintain_order=True).drop("person")
+    (people if changed.get("subject") else alone).write_csv(folder / "people.csv")
     given = {"missing": "value", "subject": "", "algorithm": "optimal", "format": "csv", "suppressed": "drop"}
     recipe = folder / "recipe.toml"
     recipe.write_text(RECIPE.format(**given | changed), encoding="utf-8")

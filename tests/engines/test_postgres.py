@@ -28,7 +28,8 @@ def keyed(frame: pl.DataFrame) -> pl.DataFrame:
 def census(folder: Path, rows: int = 600, **changed: str) -> Path:
     """A recipe for some of the synthetic census, read from a file."""
     people = keyed(shoal.example_census(rows))
-    (people if changed.get("subject") else people.drop("person")).write_csv(folder / "people.csv")
+    alone = people.unique("person", keep="first", maintain_order=True).drop("person")
+    (people if changed.get("subject") else alone).write_csv(folder / "people.csv")
     given = {"missing": "value", "subject": "", "algorithm": "optimal", "format": "csv", "suppressed": "drop"}
     recipe = folder / "recipe.toml"
     text = RECIPE.format(**given | changed).replace("[roles]", '[roles]\nkey = "key"')

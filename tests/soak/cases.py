@@ -153,6 +153,8 @@ class Case:
             roles["subject"] = "who"
         if self.again:
             roles["key"] = "id"
+        if self.linked:  # the reference is published so that the oracle finds the row behind each released one
+            quoted = [*quoted, "W-IDENTIFIES:ref"]
         lines = [f"acknowledge = {_toml(quoted)}", f"seed = {self.seed}"]
         lines += ["[registry]", f"file = {_toml(REGISTRY)}"] if self.again else []
         lines += ["[source]", f"name = {_toml(SOURCE)}", 'path = "source.csv"', f"missing = {_toml(self.missing)}"]

@@ -119,6 +119,7 @@ class _Examined:
     def facts(self, source: Source, step: Step) -> dict[str, Any] | None:
         """What is known of rows, method and models, with every problem noted; None where models do not fit."""
         from shoal.evaluation.research import told_research
+        from shoal.io.gating import person_refusals
         from shoal.judging.feasible import vacuous
         from shoal.table.invisible import spelling_facts
 
@@ -133,6 +134,7 @@ class _Examined:
         domain = source.rows.domain
         empty = vacuous(judge, algorithm.share_allowed(domain.n))
         found.add(_problems(recipe, crowded, algorithm, judge, empty))
+        found.add(person_refusals(domain, source.person_frames(), recipe.acknowledge, models=bool(judge.models)))
         if not hopeless(found.problems[before:]):
             found.tried(lambda: crowded.begin(algorithm, judge))
         found.tried(lambda: _of_codes(domain, algorithm, self._given, recipe.acknowledge))
@@ -172,7 +174,10 @@ class _Examined:
         told = [*found.problems[found.of_places :], *later]
         foreseen = None
         if not hopeless(told):
-            foreseen = source.foresee(self._algorithm, self._asked, _codes(told), step)
+            # Whether columns tell people apart was asked of all rows: some of them may seem to, or not.
+            published = (*source.rows.domain.schema.sensitive, *source.rows.domain.schema.neutral)
+            accepted = {*_codes(told), "W-ROWS", *(f"W-IDENTIFIES:{name}" for name in published)}
+            foreseen = source.foresee(self._algorithm, self._asked, accepted, step)
         found.add(later if foreseen is None else _in_order(later, foreseen))
         return foreseen
 

@@ -23,6 +23,7 @@ from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.pseudonyms.secrets import Secret
 from shoal.running import keeps_rows, read_recipe_source
+from shoal.streaming.given import person_frames
 from shoal.streaming.recipes import Secrecy, memory_of, opened, stream_of
 from shoal.table.domain import Domain
 from shoal.table.holding import all_told, told
@@ -77,6 +78,10 @@ class Source(Protocol):
 
     def batches(self) -> Iterator[Batch]:
         """All rows that take part."""
+        ...
+
+    def person_frames(self) -> Iterator[pl.DataFrame]:
+        """All rows that take part with every column that may tell people apart."""
         ...
 
     def left_out(self) -> dict[str, pl.Series]:
@@ -152,6 +157,10 @@ class InMemory:
             published=frame.select(*roles.sensitive, *roles.neutral),
         )
 
+    def person_frames(self) -> Iterator[pl.DataFrame]:
+        """All rows in one."""
+        yield self.rows.table.kept
+
     def left_out(self) -> dict[str, pl.Series]:
         """Who the rows are about that take no part."""
         dropped, roles = self.rows.table.dropped, self.rows.domain.schema
@@ -210,6 +219,10 @@ class Elsewhere:
                 subject=None if roles.subject is None else batch.as_read(roles.subject),
                 published=pl.DataFrame([batch.as_read(name) for name in (*roles.sensitive, *roles.neutral)]),
             )
+
+    def person_frames(self) -> Iterator[pl.DataFrame]:
+        """All rows, some at a time."""
+        return person_frames(self.rows)
 
     def left_out(self) -> dict[str, pl.Series]:
         """Who the rows are about that take no part, each different cell once."""

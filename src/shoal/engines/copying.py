@@ -12,7 +12,9 @@ from shoal.engines.served import DAY, REAL, TEXT, TIME, TRUTH, WHOLE, Kind
 # its edges, a short float as the decimal that it is written as, a numeric as text, so that no digit is lost.
 _ASCII = "octet_length({0}::text) = char_length({0}::text)"
 _TEXT = f'btrim(CASE WHEN {_ASCII} THEN {{0}}::text ELSE normalize({{0}}::text, NFC) END, {{1}}) COLLATE "C"'
+HASHED = "hashed"  # of columns that nobody publishes, whatever their type
 READ: dict[str, tuple[Kind, str]] = {
+    HASHED: (WHOLE, """hashtextextended(nullif(btrim({0}::text), '') COLLATE "C", 0)"""),
     **dict.fromkeys(("int2", "int4", "int8"), (WHOLE, "{}::bigint")),
     "numeric": (TEXT, '{}::text COLLATE "C"'),
     "float4": (REAL, "{}::text::double precision"),

@@ -44,7 +44,9 @@ class Readable(Protocol):
 
     def stamp(self) -> dict[str, Any]: ...
 
-    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]: ...
+    def frames(
+        self, wanted: Sequence[str] | None = None, held: Collection[str] = (), hashed: Sequence[str] = ()
+    ) -> Iterator[pl.DataFrame]: ...
 
 
 class DuckDBEngine:
@@ -75,9 +77,10 @@ class DuckDBEngine:
         *,
         missing: str,
         name: str | None = None,
+        followed: Sequence[str] = (),
         progress: Callable[[str], None] = lambda step: None,
     ) -> Iterator[StoredRows]:
-        """The rows of a source, until they are no longer needed."""
+        """The rows of a source, until they are no longer needed; of ``followed`` dropped columns, hashes."""
         driver = _driver()
         schema.check(source.names)
         with ExitStack() as places:
@@ -85,7 +88,7 @@ class DuckDBEngine:
             kept = self._kept(places, resumed.digest_of(stamp, schema, missing))
             folder = places.enter_context(scratch(self.folder))
             store, gathering = Store(folder, schema, kept), Gathering(schema, missing)
-            _read(source, stamp, schema, gathering, store, kept, progress)
+            _read(source, stamp, schema, gathering, store, kept, progress, followed)
             known = dictionaries(gathering, schema, build, name or source.name)
             store.code(known, keys, progress)
             with _connection(driver, folder, store, self.memory) as database:
@@ -109,6 +112,7 @@ def _read(
     store: Store,
     kept: Path | None,
     progress: Callable[[str], None],
+    followed: Sequence[str],
 ) -> None:
     """Read a source, or take up what a run before has read of it."""
     if kept is not None and resumed.is_whole(kept):
@@ -117,7 +121,7 @@ def _read(
         return
     progress(f"reading {source.told}")
     wanted = [column for column in source.names if column not in schema.drop]
-    for frame in ahead(source.frames(wanted, gathering.columns)):
+    for frame in ahead(source.frames(wanted, gathering.columns, followed)):
         store.gather(gathering, frame)
         progress(f"reading: {gathering.n_read:,} rows")
     if source.stamp() != stamp:

@@ -90,7 +90,8 @@ class Reader:
                 self._write(self.folder, f"{own}-{at}", self._numbered(taken.rows, taken.ids))
                 files.append((READ, number, f"{own}-{at}", at, taken.rows.height))
             if taken is not None and taken.left_out.height:
-                left_out = [unzoned(one).alias(f"d{at}") for at, one in enumerate(taken.left_out.iter_columns())]
+                others = taken.left_out.drop(self.tallying.schema.drop, strict=False)
+                left_out = [unzoned(one).alias(f"d{at}") for at, one in enumerate(others.iter_columns())]
                 self._write(self.folder.parent / "dropped", f"{own}-{at}", pl.DataFrame(left_out))
                 files.append((LEFT_OUT, number, f"{own}-{at}", at, taken.left_out.height))
         if files:

@@ -330,8 +330,9 @@ class KeptRows(SizedRows):
 
     def others(self) -> Iterator[pl.DataFrame]:
         """Columns that are not coded, as they were read, batch by batch."""
-        if self.reading.others:
-            for part in self.parts([f"o{at}" for at in range(len(self.reading.others))]):
+        read = [at for at, name in enumerate(self.reading.others) if name not in self.domain.schema.drop]
+        if read:
+            for part in self.parts([f"o{at}" for at in read]):
                 yield self.reading.uncoded(part)
 
     def left_out(self, names: Sequence[str]) -> dict[str, pl.Series]:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.coder import dictionaries
-from shoal.engines.copying import READ, lines, parsed
+from shoal.engines.copying import HASHED, READ, lines, parsed
 from shoal.engines.kept import Reading
 from shoal.engines.refused import following, refused, unkept, unreachable
 from shoal.engines.scratch import scratch
@@ -80,8 +80,7 @@ class PostgresEngine:
     """
 
     def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None) -> None:
-        self.memory = memory
-        self.folder = folder
+        self.memory, self.folder = memory, folder
 
     @contextmanager
     def opened(
@@ -93,9 +92,10 @@ class PostgresEngine:
         *,
         missing: str,
         name: str | None = None,
+        followed: Sequence[str] = (),
         progress: Callable[[str], None] = lambda step: None,
     ) -> Iterator[StoredRows]:
-        """The rows of a source, until they are no longer needed."""
+        """The rows of a source, until they are no longer needed; of ``followed`` dropped columns, hashes."""
         if schema.key is None:
             raise SchemaError(
                 "Rows of a database have no order of their own: name a column that tells them apart as 'key' under "
@@ -105,7 +105,7 @@ class PostgresEngine:
         with connected(source.url) as database, scratch(self.folder) as folder:
             if source.target is not None:
                 database.reserve(source.target)
-            kinds = database.describe(source, schema)
+            kinds = database.describe(source, schema, followed)
             progress(f"reading {source.where}")
             if not database.copy_cells(source, kinds, schema.key):
                 raise EmptyTableError(f"There are no rows in {source.where}: there is nothing to publish.")
@@ -199,8 +199,8 @@ class PostgresDatabase:
         self._from = SQL("(\n{}\n)").format(SQL((source.query or "").strip().rstrip(";")))
         return [one.name for one in self._looked(SQL("*"))]
 
-    def describe(self, source: Found, schema: Schema) -> dict[str, Kind]:
-        """The columns of a source that are not dropped, after the roles are held against it."""
+    def describe(self, source: Found, schema: Schema, followed: Sequence[str] = ()) -> dict[str, Kind]:
+        """The columns of a source that are not dropped or are followed, after the roles are held against it."""
         from psycopg.sql import SQL, Identifier
 
         names = self.names(source)
@@ -214,6 +214,7 @@ class PostgresDatabase:
                 raise InputError(
                     f"Column '{name}' of {source.where} holds {kind} values: cast it in a query, or drop the column."
                 )
+        self._types |= dict.fromkeys(followed, HASHED)
         return {name: READ[kind][0] for name, kind in self._types.items()}
 
     def copy_cells(self, source: Found, kinds: Mapping[str, Kind], key: str) -> int:
@@ -274,8 +275,7 @@ class PostgresDatabase:
         from psycopg.sql import SQL, Identifier, Literal
 
         self._doing, self._seen = "CREATE", False
-        batches = iter(frames)
-        first = next(batches)
+        first = next(batches := iter(frames))
         for name in first.columns:
             if len(name.encode()) > _LONGEST:
                 raise InputError(f"The column '{name}' has too long a name: PostgreSQL keeps {_LONGEST} bytes.")

@@ -191,6 +191,8 @@ class Served:
         """Values of rows that do not take part."""
         found = {}
         for name, kind in self._kinds.items():
+            if name in self._schema.drop:  # hashes
+                continue
             x = self._place[name]
             query = f"SELECT count(*), {kind.written.format(x)} FROM cells WHERE NOT {self._kept} GROUP BY {x}"
             found[name] = self._whole(query, {"n": WHOLE, "x": kind})["x"].drop_nulls().alias(name)

@@ -108,15 +108,17 @@ class SparkEngine:
         *,
         missing: str,
         name: str | None = None,
+        followed: Sequence[str] = (),
         progress: Callable[[str], None] = lambda step: None,
     ) -> Iterator[SparkRows]:
-        """The rows of a source, until they are no longer needed."""
+        """The rows of a source, until they are no longer needed; of ``followed`` dropped columns, hashes."""
         if schema.key is None:
             raise SchemaError("The engine 'spark' needs a column with the role 'key': there is no order of rows there.")
         names = list(source.frame.columns)
         schema.check(names)
         with scratch(self.folder) as folder, told():
-            opening = _Opening(source, schema, missing, [one for one in names if one not in schema.drop], folder)
+            wanted = [one for one in names if one not in schema.drop or one in followed]
+            opening = _Opening(source, schema, missing, wanted, folder)
             progress("reading: counting the values of every column")
             gathering = opening.gathering(keys)
             known = dictionaries(gathering, replace(schema, subject=None), build, name or source.name)
@@ -147,9 +149,16 @@ class _Opening:
     def _numbered(self, frame: Any) -> Any:
         """The wanted columns by number, since names may hold dots, and differ in nothing but their case."""
         names = list(frame.columns)
-        return frame.toDF(*(f"x{at}" for at in range(len(names)))).select(
-            *(f"x{names.index(name)}" for name in self.wanted)
+        return frame.toDF(*(f"x{at}" for at in range(len(names)))).selectExpr(
+            *(self._expression(name, f"x{names.index(name)}") for name in self.wanted)
         )
+
+    def _expression(self, name: str, column: str) -> str:
+        """A column as it is read: of one that nobody publishes, a hash."""
+        if name not in self.schema.drop:
+            return column
+        text = f"nullif(trim(CAST({column} AS STRING)), '')"
+        return f"CASE WHEN {text} IS NOT NULL THEN xxhash64({text}) END AS {column}"
 
     def gathering(self, keys: Keys) -> Gathering:
         """What one reading of all rows tells, which it writes as numbers; one shuffle, of different values."""

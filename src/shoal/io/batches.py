@@ -22,7 +22,7 @@ from shoal.io.delimited import Layout, parse, refuse_faulty
 from shoal.io.files import extension_of, not_parquet
 from shoal.io.folders import found_at, name_of
 from shoal.io.frames import clean
-from shoal.io.normal import MISSING, normalise
+from shoal.io.normal import MISSING, hash_cells, normalise
 from shoal.io.partitions import Partitions, partitions_of
 from shoal.io.text import Text, changed
 from shoal.table.preparing import derived_from, prepared, with_derived
@@ -88,15 +88,20 @@ class Batches:
         """The state of the first file, before it was opened, and the file as it is opened once."""
         return _state(self.paths[0]), self._layout(self.paths[0])
 
-    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+    def frames(
+        self, wanted: Sequence[str] | None = None, held: Collection[str] = (), hashed: Sequence[str] = ()
+    ) -> Iterator[pl.DataFrame]:
         """The rows, in order, in batches; of the columns that are wanted.
 
         Parameters
         ----------
         held
             Columns whose texts may come as numbers of the different ones.
+        hashed
+            Further columns of which hashes come, whatever their cells are.
         """
-        for frame in self._of_parquet(wanted, held) if self._parquet else self._of_text(wanted, held):
+        read = self._of_parquet if self._parquet else self._of_text
+        for frame in read(self.names if wanted is None else wanted, held, hashed):
             if frame.height:
                 yield frame
 
@@ -120,10 +125,11 @@ class Batches:
             raise self._unreadable(error) from None
         return lazy
 
-    def _of_parquet(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
-        wanted = self.names if wanted is None else wanted
-        told = [name for name in self.partitions.names if name in wanted]
-        own = [name for name in wanted if name not in told]
+    def _of_parquet(
+        self, wanted: Sequence[str], held: Collection[str], hashed: Sequence[str]
+    ) -> Iterator[pl.DataFrame]:
+        told = [name for name in self.partitions.names if name in (*wanted, *hashed)]
+        own = [name for name in (*wanted, *hashed) if name not in told]
         lazy = self._lazy.select(*own, _FILE) if told else self._lazy.select(own)
         files = [str(path) for path in self.paths]
         where = f"'{self.paths[0].name}'"
@@ -133,8 +139,9 @@ class Batches:
             for frame in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
                 left -= frame.height
                 placed = [pl.col(_FILE).replace_strict(files, self._cells[name]).alias(name) for name in told]
-                rows = frame.with_columns(placed).select(wanted)
-                yield normalise(clean(rows, where), where, self.missing_markers, held)
+                rows = frame.with_columns(placed)
+                found = normalise(clean(rows.select(wanted), where), where, self.missing_markers, held)
+                yield found.hstack([hash_cells(rows[name], self.missing_markers) for name in hashed])
         except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
             raise self._unreadable(error) from None
         if left:
@@ -158,7 +165,7 @@ class Batches:
         folder = self.scratch or Path(tempfile.gettempdir())
         return Layout.of(Text.open(path, self.encoding, spill=folder), self.separator or fallback, self.columns)
 
-    def _of_text(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
+    def _of_text(self, wanted: Sequence[str], held: Collection[str], hashed: Sequence[str]) -> Iterator[pl.DataFrame]:
         markers = [MISSING, *map(normal_text, self.missing_markers)]
         for at, path in enumerate(self.paths):
             state, layout = self._first if path == self.paths[0] else (_state(path), self._layout(path))
@@ -182,8 +189,11 @@ class Batches:
                     # Told of the whole file, with the row and line where it stands there.
                     refuse_faulty(layout)
                     raise
-                frame = frame.with_columns(told).select(self.names if wanted is None else wanted)
-                yield frame if piece.is_plain() else normalise(frame, f"'{path.name}'", self.missing_markers, held)
+                rows = frame.with_columns(told)
+                found = rows.select(wanted)
+                if not piece.is_plain():
+                    found = normalise(found, f"'{path.name}'", self.missing_markers, held)
+                yield found.hstack([hash_cells(rows[name], self.missing_markers) for name in hashed])
 
 
 def _state(path: Path) -> list[int]:
@@ -223,12 +233,18 @@ class PreparedBatches:
         done = {name: str(spec) for name, spec in self.specs.items() if spec.techniques}
         return {**self.source.stamp(), "prepared": done}
 
-    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+    def frames(
+        self, wanted: Sequence[str] | None = None, held: Collection[str] = (), hashed: Sequence[str] = ()
+    ) -> Iterator[pl.DataFrame]:
         """The rows, in order, in batches; of the columns that are wanted, all texts one by one."""
         names = self.names if wanted is None else wanted
-        needed = {*names, *derived_from(self.specs)}
-        for frame in self.source.frames([name for name in self.source.names if name in needed]):
-            yield prepared(frame, self.specs).select(names)
+        needed = {*names, *derived_from(self.specs), *self.specs}
+        # Of columns that others are derived from, cells are needed all the same.
+        alone = [name for name in hashed if name not in needed]
+        for frame in self.source.frames([name for name in self.source.names if name in needed], hashed=alone):
+            found = prepared(frame.drop(alone), self.specs)
+            hashes = [frame[name] if name in alone else hash_cells(found[name]) for name in hashed]
+            yield found.select(names).hstack(hashes)
 
 
 def open_batches(

@@ -239,13 +239,19 @@ def _not_protected(
     found = []
     shared = {name for model in models for name in model.judged_together(sensitive)}
     for code in sorted(acknowledged):
+        column = code.partition(":")[2]
         if code.startswith("W-UNMODELLED:"):
-            name = code.partition(":")[2]
-            found.append((_SHARED if name in shared else _UNMODELLED).format(name))
+            found.append((_SHARED if column in shared else _UNMODELLED).format(column))
         if code.startswith("W-TEXT:"):
-            found.append(f"Whatever the free text of '{code.partition(':')[2]}' says about anybody.")
+            found.append(f"Whatever the free text of '{column}' says about anybody.")
         if code.startswith("W-NAMES:"):
-            found.append(f"People whose names stand in '{code.partition(':')[2]}' as words of the language.")
+            found.append(f"People whose names stand in '{column}' as words of the language.")
+        if code.startswith("W-IDENTIFIES:"):
+            found.append(f"People who are known by their '{column}', which identifies them by itself.")
+        if code.startswith("W-DETERMINES:"):
+            found.append(f"Quasi-identifiers that follow from '{column}' more finely than their cells say.")
+        if code == "W-ROWS":
+            found.append("People with several records: models count records, and one person may have all of a class.")
         if code == "W-NO-K":
             found.append("Identity: no model limits how few records share their quasi-identifiers.")
         if code == "W-REPEAT":

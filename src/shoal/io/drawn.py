@@ -53,9 +53,11 @@ class DrawnBatches:
         """What tells another state of the source, or another draw, from this one."""
         return {**self.source.stamp(), "drawn": hashlib.blake2b(np.packbits(self.flags).tobytes()).hexdigest()}
 
-    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+    def frames(
+        self, wanted: Sequence[str] | None = None, held: Collection[str] = (), hashed: Sequence[str] = ()
+    ) -> Iterator[pl.DataFrame]:
         """The rows that were drawn, in order, in batches."""
-        for frame, drawn in self._flagged(wanted, held):
+        for frame, drawn in self._flagged(wanted, held, hashed):
             found = frame.filter(drawn)
             if found.height:
                 yield found
@@ -70,11 +72,11 @@ class DrawnBatches:
         return found.columns
 
     def _flagged(
-        self, wanted: Sequence[str] | None, held: Collection[str] = ()
+        self, wanted: Sequence[str] | None, held: Collection[str] = (), hashed: Sequence[str] = ()
     ) -> Iterator[tuple[pl.DataFrame, pl.Series]]:
         """Batches, and which rows of each were drawn: the source is read again, and has to be what it was."""
         start = 0
-        for frame in self.source.frames(wanted, held):
+        for frame in self.source.frames(wanted, held, hashed):
             drawn = pl.Series(self.flags[start : start + frame.height])
             if len(drawn) < frame.height:
                 raise _changed()

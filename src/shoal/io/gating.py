@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from shoal.errors import GateError, RefusalError
+from shoal.errors import GateError, RefusalError, ShoalError
 from shoal.io.describe import Promised, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.recoding.applied import Released
 from shoal.recoding.output import Output
 from shoal.recoding.publish import Published, behind_representatives
 from shoal.recoding.snap import declared_steps, grids
+from shoal.table.domain import Domain
 from shoal.table.schema import Schema
 from shoal.table.table import held_dates
 from shoal.verify import gate
+from shoal.verify.coded import Coded
+from shoal.verify.person_columns import PersonColumns, PersonRoles
+from shoal.verify.strangers import FreeText
 from shoal.verify.types import Check, GateCase, GateReport, Verdict
+
+_REMEDY = "drop, clean or generalise the column"
+_REMEDIES = {"W-ROWS": "name the column that tells people apart as 'subject' under [roles]"}
 
 
 def pass_gate(
@@ -65,6 +72,7 @@ def gate_case(
         inferred=inferred_types(table.domain),
         left_out={} if table.dropped is None else hidden_of(roles, table.dropped.to_dict()),
         across_classes=roles.across_classes,
+        aside=table.kept.select(list(roles.drop)) if roles.drop else None,
         population=None if table.domain.population is None else table.domain.population.frame,
         population_counts=None if table.domain.population is None else table.domain.population.counts,
     )
@@ -81,6 +89,44 @@ def naming(roles: Schema) -> list[str]:
     return list(dict.fromkeys([*roles.identifiers, *roles.pseudonym, *people]))
 
 
+def person_refusals(
+    domain: Domain, batches: Iterable[pl.DataFrame], acknowledged: Collection[str], *, models: bool
+) -> list[ShoalError]:
+    """Why the gate would refuse columns of a source that tell people apart: identifiers that repeat, or are published.
+
+    Parameters
+    ----------
+    batches
+        Rows as they were read: the columns that have a role.
+    models
+        Whether any model is set; without one, nothing that counts rows is promised.
+    """
+    roles, columns = domain.schema, domain.columns
+    closed = [name for name in roles.sensitive if columns[name].hierarchy is not None or columns[name].spec.order]
+    coded = [*roles.coded, *roles.shifted]
+    published = [name for name in (*roles.sensitive, *roles.neutral) if name not in (*closed, *coded)]
+    hidden = [*roles.identifiers, *roles.pseudonym] if models else []
+    found = PersonColumns(
+        PersonRoles(
+            quasi=roles.quasi, hidden=hidden, published=published, dropped=roles.drop if models else (),
+            people=roles.subject is not None,
+        )
+    )  # fmt: skip
+    texts = FreeText()
+    for frame in batches:
+        rows = Coded(frame)
+        found.see(rows, None if roles.subject is None else frame[roles.subject])
+        texts.see(rows.select(published))
+    free = [str(check.code).partition(":")[2] for check in texts.checks(())]
+    return [refusal_of([check]) for check in found.checks(acknowledged, free) if not check.passed]
+
+
+def refuse_first(found: Sequence[ShoalError]) -> None:
+    """Raise the first of some refusals, if there is one."""
+    if found:
+        raise found[0]
+
+
 def refusal_of(found: Sequence[Check], verdicts: Sequence[Verdict] = ()) -> GateError | RefusalError:
     """Why the gate refused: what a warning code accepts where that is all, else the first fault."""
     checks = [check for check in found if not check.passed]
@@ -88,7 +134,8 @@ def refusal_of(found: Sequence[Check], verdicts: Sequence[Verdict] = ()) -> Gate
     codes = [check.code for check in checks if check.code is not None]
     if checks and len(codes) == len(checks) and all(verdict.holds for verdict in verdicts):
         told = "; ".join(detail.removesuffix(".") for detail in failed)
-        return RefusalError(f"{told}: drop, clean or generalise the column.", codes)
+        remedies = [_REMEDIES.get(code.partition(":")[0], _REMEDY) for code in codes]
+        return RefusalError(f"{told}: {'; '.join(dict.fromkeys(remedies))}.", codes)
     failed += [f"model {verdict.model['name']} fails" for verdict in verdicts if not verdict.holds]
     return GateError(f"The gate refused the release, so nothing is written: {failed[0]}")
 

@@ -52,6 +52,16 @@ def normalise(
     return frame.with_columns(columns)
 
 
+def hash_cells(column: pl.Series, markers: Sequence[str] = ()) -> pl.Series:
+    """Whole numbers in the place of cells, equal where these are, null for missing ones and for lists and the like."""
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        return pl.Series(column.name, [None], dtype=pl.Int64).new_from_index(0, column.len())
+    if column.dtype == pl.String:
+        column = _normal(column, ["", MISSING, *map(normal_text, markers)])
+    hashes = column.hash(0).reinterpret(signed=True)
+    return hashes.set(column.is_null(), None).alias(column.name)
+
+
 def _normal(cells: pl.Series, absent: Sequence[str]) -> pl.Series:
     ascii = (cells.str.len_bytes() == cells.str.len_chars()).all()
     # For ASCII the default is the same set of characters, and several times as fast.

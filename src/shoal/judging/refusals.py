@@ -16,9 +16,9 @@ from shoal.recoding.snap import is_tight
 from shoal.table.domain import Domain
 from shoal.table.rows import Rows
 
-_SETTINGS = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL")
+_SETTINGS = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-ROWS")
 # Codes that accept something of one column, which they name.
-BY_COLUMN = ("W-UNMODELLED", "W-TEXT", "W-NAMES")
+BY_COLUMN = ("W-UNMODELLED", "W-TEXT", "W-NAMES", "W-IDENTIFIES", "W-DETERMINES")
 _LINKS = "What links the records of a person singles people out"
 
 

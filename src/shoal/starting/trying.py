@@ -74,7 +74,8 @@ def _mended(draft: Draft, error: ShoalError) -> Draft | None:
 
 def _why(code: str) -> str:
     reasons = {"W-TEXT": "it looks like free text", "W-NAMES": "its cells hold names of people",
-               "W-UNMODELLED": "no model would protect it"}  # fmt: skip
+               "W-UNMODELLED": "no model would protect it", "W-IDENTIFIES": "it identifies people by itself",
+               "W-DETERMINES": "it tells a quasi-identifier more finely than its cells"}  # fmt: skip
     return reasons.get(code.partition(":")[0], "a run would refuse it")
 
 

@@ -16,6 +16,20 @@ from shoal.verify.gate import looked_up
 from shoal.verify.types import Batch, Rows
 
 
+def person_frames(rows: KeptRows) -> Iterator[pl.DataFrame]:
+    """All rows as they were read, batch by batch, with hashes of columns that are dropped."""
+    roles = rows.domain.schema
+    names = [*roles.released, *roles.identifiers, *followed_columns(rows)]
+    for batch in rows.batches("kept"):
+        people = [] if roles.subject is None or roles.subject in names else [batch.as_read(roles.subject)]
+        yield batch.held(names).hstack(people)
+
+
+def followed_columns(rows: KeptRows) -> list[str]:
+    """Columns that are dropped, as far as the engine has hashes of their cells."""
+    return [name for name in rows.domain.schema.drop if name in rows.reading.others]
+
+
 @dataclass(frozen=True, eq=False)
 class Given:
     """Rows as they were read, and as they would be published."""
@@ -42,6 +56,7 @@ class Given:
             subject=None if roles.subject is None else batch.as_read(roles.subject),
             guard=None if roles.guard is None else batch.as_read(roles.guard),
             behind=behind,
+            aside=batch.others.select(followed) if (followed := followed_columns(self.rows)) else None,
         )
 
     def beside(self, found: Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]) -> Iterator[Batch]:

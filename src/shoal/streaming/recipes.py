@@ -224,10 +224,12 @@ def opened_on(
     recipe: Recipe, source: Any, keys: Keys, progress: Progress, *, resume: bool = False
 ) -> Iterator[KeptRows]:
     """The same of a source that is open."""
-    build = _told(recipe, _how(recipe)).table
+    build, schema = _told(recipe, _how(recipe)).table, schema_of(recipe)
+    # Where no column says whose row it is, one that is dropped might.
+    followed = schema.drop if schema.subject is None else ()
     with engine_of(recipe, resume=resume).opened(
-        source, schema_of(recipe), build, keys, missing=recipe.source.missing, name=recipe.source.name or source.name,
-        progress=progress,
+        source, schema, build, keys, missing=recipe.source.missing, name=recipe.source.name or source.name,
+        followed=followed, progress=progress,
     ) as rows:  # fmt: skip
         refuse_unfit(recipe, rows.domain)
         yield _known(rows, source) if isinstance(source, DrawnBatches) else rows

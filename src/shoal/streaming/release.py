@@ -30,7 +30,7 @@ from shoal.errors import GateError, InputError
 from shoal.evaluation.research import researched
 from shoal.io.describe import describe, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import row_bytes
-from shoal.io.gating import naming, refuse_failed, with_verdicts
+from shoal.io.gating import naming, person_refusals, refuse_failed, refuse_first, with_verdicts
 from shoal.io.growing import Growing
 from shoal.io.manifest import manifest_bytes
 from shoal.io.sayable import sayable
@@ -62,7 +62,7 @@ from shoal.reports.release import release_html
 from shoal.results import Written
 from shoal.risk.drawn import counted_facts
 from shoal.streaming.attacking import SAMPLE, Attacked, attack_stream
-from shoal.streaming.given import Given
+from shoal.streaming.given import Given, person_frames
 from shoal.streaming.grouped import Buckets
 from shoal.streaming.held import refuse_unheld
 from shoal.streaming.showing import Showing
@@ -168,6 +168,8 @@ class Stream:
         models = judge.models
         empty = vacuous(judge, method.share_allowed(rows.domain.n))
         refuse_beforehand(rows, judge, empty, output, method)
+        self.progress("looking for people with several rows")
+        refuse_first(person_refusals(rows.domain, person_frames(rows), output.acknowledged, models=bool(models)))
         recoding = self.searched(rows, judge)
         if judge.needs_breaches:
             self._refuse_too_many(rows, "The model 'personalised'")

@@ -56,7 +56,9 @@ class Released:
         """The columns of its data: some may be in a table of their own."""
         return next(open_folder(self.folder)[0]["release"]).columns
 
-    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+    def frames(
+        self, wanted: Sequence[str] | None = None, held: Collection[str] = (), hashed: Sequence[str] = ()
+    ) -> Iterator[pl.DataFrame]:
         """Its rows in batches, all texts one by one."""
         for frame in open_folder(self.folder)[0]["release"]:
             found = self.clean(frame)

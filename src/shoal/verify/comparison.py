@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,14 +14,15 @@ from shoal.verify.checks import ExactValues, check_cells, check_classes, check_s
 from shoal.verify.claims import Claims
 from shoal.verify.classes import Looking, Placed
 from shoal.verify.coded import Coded
+from shoal.verify.determined import Determined
 from shoal.verify.forms import Form
 from shoal.verify.judge import judge, slots, verdict_check
 from shoal.verify.named import Named
 from shoal.verify.neutral import Neutral
-from shoal.verify.readings import Readings
+from shoal.verify.readings import Readings, as_read
 from shoal.verify.released_values import check_ends, check_members, check_types
 from shoal.verify.strangers import Anybody
-from shoal.verify.types import Batch, GateReport, Rows, Setting
+from shoal.verify.types import Batch, Check, GateReport, Rows, Setting
 
 
 class Comparison:
@@ -41,15 +42,16 @@ class Comparison:
         self, setting: Setting, manifest: Mapping[str, Any], claims: Claims, readings: Readings, accounts: Accounts
     ) -> None:
         self._setting, self._claims, self._readings, self._accounts = setting, claims, readings, accounts
-        closed = [entry["name"] for entry in manifest["columns"] if entry.get("order") or entry.get("hierarchy")]
-        columns = (*claims.role("sensitive"), *claims.role("neutral"))
-        read = [column.name for column in columns if column.coded is None and column.name not in closed]
+        read = as_read(manifest, claims)
         self._anybody = Anybody(readings.known)
         self._named = Named(readings.known, read)
         self._apart = Named(readings.known, read) if claims.apart else None
         self._looking, self._exact = Looking(claims), ExactValues(claims)
         self._form = Form(manifest, claims, readings.inputs, readings.left, accounts)
         self._neutral = Neutral(setting, claims)
+        # What is published of quasi-identifiers hides them as classes do, or needs a code of its own.
+        hides = claims.made in ("generalised", "microaggregated") and readings.columns is not None
+        self._determined = Determined(readings.columns.fixed if hides and readings.columns is not None else ())
 
     def see(self, batch: Batch, rows: Rows, coded: Coded) -> None:
         """Compare a batch of the release, whose cells are found in ``coded``, with its rows."""
@@ -60,6 +62,7 @@ class Comparison:
         self._exact.see(coded)
         self._form.see(batch, coded, original, rows, placed, who)
         self._neutral.see(coded, placed)
+        self._determined.see(coded, original, placed)
         if self._claims.group is None:
             self._count(coded, batch, rows, placed, who)
 
@@ -96,11 +99,13 @@ class Comparison:
         asked = asked or [counted[-1]]
         readable, cells = check_cells(claims, look.quasi)
         tables = [self._named, *([] if self._apart is None else [self._apart])]
+        told = [check for table in tables for check in table.read(setting.acknowledged)]
         checks = [
             self._accounts.check_order(),
             *(table.own() for table in tables),
             self._anybody.check(),
-            *(check for table in tables for check in table.read(setting.acknowledged)),
+            *told,
+            *self._check_people(told),
             readable,
             self._exact.check(),
             *self._form.checks(),
@@ -112,7 +117,14 @@ class Comparison:
             self._neutral.check(look.quasi),
         ]
         checks += check_across(claims, asked, setting.across_classes)
+        checks += self._determined.checks(setting.acknowledged)
         found = [(slot, judge(slot, asked[slot.at])) for slot in slots(public)]
         checks += [verdict_check(slot, verdict, claims.people) for slot, verdict in found]
         verdicts = [verdict for _, verdict in found]
         return GateReport(checks=checks, verdicts=verdicts, classes=class_figures(facts, look))
+
+    def _check_people(self, told: Sequence[Check]) -> list[Check]:
+        """Columns that tell people apart, but for those that another code is asked for: free text, and names."""
+        columns, texts = self._readings.columns, [str(check.code).partition(":")[2] for check in told]
+        found = [] if columns is None else columns.checks(self._setting.acknowledged, texts)
+        return found if self._claims.models else [check for check in found if check.code != "W-ROWS"]

@@ -240,6 +240,7 @@ def _rows(case: GateCase, which: Any) -> Rows:
         behind=None if case.behind is None or case.behind.height != case.original.height else case.behind[which],
         guard=None if case.guard is None else case.guard[which],
         history=None if case.history is None else case.history[which],
+        aside=None if case.aside is None or case.aside.height != case.original.height else case.aside[which],
     )
 
 

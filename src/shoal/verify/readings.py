@@ -11,10 +11,11 @@ import polars as pl
 from shoal.errors import VerificationError
 from shoal.verify.cells import RANGES
 from shoal.verify.claims import Claims, read_claims
-from shoal.verify.coded import plain
+from shoal.verify.coded import Coded, plain
 from shoal.verify.counting import Counting
 from shoal.verify.hidden import Hidden
 from shoal.verify.inputs import Inputs
+from shoal.verify.person_columns import PersonColumns, PersonRoles
 from shoal.verify.tally import Numbering
 from shoal.verify.types import Rows, Setting
 
@@ -33,6 +34,8 @@ class Readings:
     ----------
     known, inputs, left
         Identifiers, values of quasi-identifiers, and values of the rows that are not suppressed.
+    columns
+        Columns that tell people apart.
     counting
         What is counted of the sensitive values as they are published, and of those that models look at: the true ones,
         where codes stand for them.
@@ -44,6 +47,7 @@ class Readings:
         self._people = Numbering() if people else None
         self.known, (self.inputs, self.left) = Hidden(), _values(claims)
         self._suppressed, self._rows = np.asarray(setting.suppressed, dtype=np.int64), 0
+        self.columns: PersonColumns | None = None
         for name, values in setting.left_out.items():
             self.known.read_others(plain(values.alias(name).to_frame())[name], people=people)
         self.counting = [Counting(claims, gated=True, people=people)]
@@ -58,6 +62,7 @@ class Readings:
     def read(self, rows: Rows) -> None:
         """Take in rows of the input."""
         who = self.who(rows)
+        self._read_columns(rows, who)
         self.known.read(self.hidden(rows), who)
         self.inputs.read(rows.original, who)
         places = self._rows + np.arange(rows.original.height)
@@ -67,6 +72,22 @@ class Readings:
         for several in (self.counting, *self.sets):
             for counting in several:
                 counting.read(rows.original, who)
+
+    def _read_columns(self, rows: Rows, who: np.ndarray | None) -> None:
+        """Take in which columns tell people apart."""
+        aside = pl.DataFrame() if rows.aside is None else rows.aside
+        if self.columns is None:
+            self.columns = PersonColumns(
+                PersonRoles(
+                    quasi=[column.name for column in self._claims.role("quasi")],
+                    hidden=[*rows.identifiers.columns, *self.tokens],
+                    published=as_read(self._manifest, self._claims),
+                    dropped=aside.columns,
+                    people=who is not None,
+                )
+            )
+        columns = {one.name: one for frame in (rows.original, rows.identifiers, aside) for one in frame}
+        self.columns.see(Coded(pl.DataFrame(list(columns.values()))), who)
 
     def who(self, rows: Rows) -> np.ndarray | None:
         """A number for the owner of each row; rows without one count as one and the same person's."""
@@ -99,3 +120,10 @@ def _values(claims: Claims) -> tuple[Inputs, Inputs]:
     drawn = claims.made in ("randomised", "perturbed")
     plain = [one for one in (*quasi, *claims.role("sensitive")) if one.coded is None and one.cells != "items"]
     return Inputs(one for one in quasi if drawn or one.cells in RANGES), Inputs(plain)
+
+
+def as_read(manifest: Mapping[str, Any], claims: Claims) -> list[str]:
+    """Sensitive and neutral columns that are published as they were read, and hold more than a closed list."""
+    closed = [entry["name"] for entry in manifest["columns"] if entry.get("order") or entry.get("hierarchy")]
+    columns = (*claims.role("sensitive"), *claims.role("neutral"))
+    return [column.name for column in columns if column.coded is None and column.name not in closed]

@@ -158,6 +158,8 @@ class GateCase(Setting):
     history
         For each input row the values that its owner's class had in every earlier release, as a list of texts, null
         for new people; None where nothing is known of earlier releases.
+    aside
+        Columns of the same rows as ``original`` that are dropped, or hashes of their cells; None where there are none.
     """
 
     original: pl.DataFrame
@@ -170,6 +172,7 @@ class GateCase(Setting):
     values_from: np.ndarray | None = None
     guard: pl.Series | None = None
     history: pl.Series | None = None
+    aside: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -178,7 +181,7 @@ class Rows:
 
     Attributes
     ----------
-    original, identifiers, subject, behind, guard, history
+    original, identifiers, subject, behind, guard, history, aside
         As in :class:`GateCase`, for these rows.
     coded
         The cells of ``original``, where the gate has looked them up before.
@@ -190,6 +193,7 @@ class Rows:
     behind: pl.DataFrame | None = None
     guard: pl.Series | None = None
     history: pl.Series | None = None
+    aside: pl.DataFrame | None = None
     coded: Coded | None = None
 
 

@@ -60,11 +60,14 @@ _ACROSS = "The values of '{}' of people with several records: the classes of the
 _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
+    "W-ROWS": "People with several records: models count records, and one person may have all of a class.",
 }
 _ACCEPTED_OF = {
     "W-UNMODELLED": "The values of '{}' within a class: no model is set on it.",
     "W-TEXT": "Whatever the free text of '{}' says about anybody.",
     "W-NAMES": "People whose names stand in '{}' as words of the language.",
+    "W-IDENTIFIES": "People who are known by their '{}', which identifies them by itself.",
+    "W-DETERMINES": "Quasi-identifiers that follow from '{}' more finely than their cells say.",
 }
 _SHARED = (
     "The values of '{}' within a class: no model is set on it alone, and one on several columns may hold where "
@@ -78,7 +81,7 @@ _ALWAYS = (
 # Every warning code there is beside those about a column: what is none would be read as one all the same.
 _CODES = (
     "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-PERTURBED", "W-TRAJECTORY",
-    "W-REPEAT",
+    "W-REPEAT", "W-ROWS",
 )  # fmt: skip
 
 

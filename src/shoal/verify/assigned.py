@@ -1,0 +1,154 @@
+"""Whether the different values of a column were assigned, as numbers of people are, or measured.
+
+Assigned are texts that nearly nobody shares and whole numbers that avoid each other: where so many people have
+neighbouring numbers, some would have the same one by chance. Numbers with decimals, dates and times are measurements.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from shoal.verify.values import is_text
+
+# Fewer different values tell nothing of a form.
+FEWEST = 20
+# Neighbours that are counted, and how many people would share a number where so many are neighbours: the chance that
+# nobody does is e to the power of minus that.
+_STEPS = 10
+_SHARED, _SOME = 9 * math.log(10), 5.0
+# Numbers of so many digits that are spread evenly over all numbers of that length.
+_DIGITS, _EVEN, _EVEN_LIMIT, _EVENLY = 5, 50, 1.36, 0.15
+_NEARLY = 0.95
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_DATE = (
+    r"^\d{4}[-/.]\d\d?[-/.]\d\d?|^\d\d?[-/.]\d\d?[-/.]\d{2,4}|^\d{1,3}:\d\d(:\d\d([.,]\d+)?)?$"
+    r"|^(\d\d? )?\p{L}{3,9}\.?[ -]?(\d\d?,? )?\d{4}\b|^\d{4} ?[QqMmWw]\d\d?$|^\d{4}-\d\d$"
+)
+# Letters and so many digits, all of one length.
+_CODE = r"^\p{L}+[-_/ ]?\d{4,}$"
+# Two numbers beside each other, such as a blood pressure or a score.
+_RATIO = r"^[\d.,]+ ?[/x:–-] ?[\d.,]+$"
+_YEARS = (1800, 2100)
+_DATED = r"^\d{4}-\d\d-\d\d"
+
+
+def is_assigned(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -> bool:
+    """Whether different values, as texts, were assigned to people.
+
+    Parameters
+    ----------
+    shared
+        Rows whose value somebody else has too, as a share of the different values.
+    known
+        Whether it is known that each value belongs to one person, so that some evidence of a form does.
+    """
+    cells = texts.drop_nulls().str.strip_chars()
+    cells = cells.filter(cells != "").unique()
+    if cells.len() < FEWEST:
+        return False
+    if _most(cells, _CODE) and cells.str.len_chars().n_unique() == 1:
+        return True
+    bare = _bare(cells)
+    if _most(bare, _NUMBER):
+        return _are_numbers(bare, shared, _SOME if known else _SHARED)
+    if _most(cells, _DATE) or _most(cells, _RATIO):
+        return False
+    return not _most(bare.str.replace_all(r"[\s_'%,$€£<>~+-]", ""), _NUMBER) or _has_fixed_form(cells)
+
+
+def _bare(cells: pl.Series) -> pl.Series:
+    """Cells without the letters that all of them begin or end with: a unit, or the letters of a code."""
+    for pattern in (r"^\D*?\p{L}\D*", r"\s?[\p{L}%°]\D*$"):
+        edge = cells.str.extract(f"({pattern})", 1)
+        if edge.null_count() == 0 and edge.n_unique() == 1:
+            cells = cells.str.replace(pattern, "")
+    return cells
+
+
+def _are_numbers(cells: pl.Series, shared: float, level: float) -> bool:
+    """Whether numbers were assigned."""
+    whole = cells.filter(cells.str.contains(r"^\d+$"))
+    if whole.len() < _NEARLY * cells.len():
+        return False
+    lengths = whole.str.len_chars()
+    if lengths.n_unique() == 1 and lengths[0] > 1 and whole.str.starts_with("0").any():
+        return True
+    numbers = np.unique(whole.cast(pl.Int64, strict=False).drop_nulls().to_numpy())
+    if len(numbers) < FEWEST or _are_dates(numbers):
+        return False
+    return _avoid_each_other(numbers, shared, level) or _fill_evenly(numbers)
+
+
+def _are_dates(numbers: np.ndarray) -> bool:
+    """Whether whole numbers are years, or days written as YYYYMMDD or YYYYMM."""
+    inside = [_YEARS[0] <= numbers, numbers <= _YEARS[1]]
+    if np.mean(inside[0] & inside[1]) >= _NEARLY:
+        return True
+    month, day = numbers // 100 % 100, numbers % 100
+    days = (numbers // 10000 >= _YEARS[0]) & (numbers // 10000 <= _YEARS[1]) & (month >= 1) & (month <= 12)
+    months = (numbers // 100 >= _YEARS[0]) & (numbers // 100 <= _YEARS[1]) & (day >= 1) & (day <= 12)
+    return bool(np.mean(days & (day >= 1) & (day <= 31)) >= _NEARLY or np.mean(months) >= _NEARLY)
+
+
+def _avoid_each_other(numbers: np.ndarray, shared: float, level: float) -> bool:
+    """Whether more people have neighbouring numbers than could be without sharing some, were they drawn by chance."""
+    steps = np.diff(numbers)
+    scaled = (numbers - numbers[0]) // np.gcd.reduce(steps)
+    near = sum(int(np.isin(scaled + step, scaled, assume_unique=True).sum()) for step in range(1, _STEPS + 1))
+    expected = near / _STEPS / 2
+    return expected >= level and shared * len(numbers) < 0.2 * expected
+
+
+def _fill_evenly(numbers: np.ndarray) -> bool:
+    """Whether long numbers are spread evenly over all numbers of their length, as drawn ones are."""
+    n, digits = len(numbers), len(str(numbers[0]))
+    if n < _EVEN or digits < _DIGITS or digits != len(str(numbers[-1])) or numbers[0] < 0:
+        return False
+    low, high = 10 ** (digits - 1), 10**digits
+    places = (numbers - low) / (high - low)
+    ends = np.arange(1, n + 1) / n
+    gap = max(float(np.max(ends - places)), float(np.max(places - ends + 1 / n)))
+    return gap < min(_EVENLY, _EVEN_LIMIT / math.sqrt(n))
+
+
+def _has_fixed_form(cells: pl.Series) -> bool:
+    """Whether numbers in groups have one form and many digits, as numbers of insurances and telephones do."""
+    forms = cells.str.replace_all(r"\d", "0").value_counts(sort=True)
+    if forms["count"][0] < _NEARLY * cells.len():
+        return False
+    form = str(forms[forms.columns[0]][0])
+    return form.count("0") >= 7 and "," not in form and "." not in form and bool(set(form) - {"0"})
+
+
+def _most(cells: pl.Series, pattern: str) -> bool:
+    return bool(cells.str.contains(pattern).mean() >= _NEARLY)  # type: ignore[operator]
+
+
+def numbers_of(cells: pl.Series) -> pl.Series:
+    """The numbers behind cells, days for dates, null for others."""
+    kind = cells.dtype
+    if kind.is_numeric() or kind == pl.Boolean:
+        return cells.cast(pl.Float64).fill_nan(None)
+    if kind == pl.Date or isinstance(kind, pl.Datetime):
+        return cells.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / 86_400_000_000
+    if not is_text(kind):
+        return pl.Series([None], dtype=pl.Float64).new_from_index(0, len(cells))
+    texts = cells.cast(pl.String).str.strip_chars()
+    days = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us")).dt.epoch("us")
+    numbers = texts.str.contains(r"^[+-]?\d*\.?\d+([eE][+-]?\d+)?$")
+    return pl.select(
+        pl.when(numbers).then(texts.cast(pl.Float64, strict=False))
+        .when(texts.str.contains(_DATED)).then(days.cast(pl.Float64) / 86_400_000_000)
+    ).to_series()  # fmt: skip
+
+
+def shown_texts(cells: pl.Series) -> pl.Series:
+    """Cells as texts that tell their form."""
+    if cells.dtype.is_float():
+        whole = (cells == cells.floor()) & cells.is_finite()
+        digits = cells.set((~whole).fill_null(True), None).cast(pl.Int64, strict=False).cast(pl.String)
+        return digits.fill_null(cells.cast(pl.String))
+    return cells.cast(pl.String).str.slice(0, 64)

@@ -1,0 +1,394 @@
+"""How the values of a column fix other columns: a fold over batches of rows, of bounded memory.
+
+Of each followed column the rows of a value are counted, and the smallest and the largest cell of the other columns
+among them. From these follow three facts: how often the most frequent value occurs, how much less rows of one value
+differ than rows of different people do, and whether a column is a person number. The same facts decide before a run
+and at the gate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from shoal.verify.assigned import numbers_of, shown_texts
+from shoal.verify.coded import Coded, Held
+from shoal.verify.keys import key_runs
+
+# Values of a column that are followed, and rows that tell how often cells occur by chance.
+VALUES, ROWS = 1 << 17, 1 << 14
+# Sizes from here on count as this one: rows of so many people differ in whatever differs at all.
+_MOST = 64
+_GRID = 256
+# Of what chance gives, the largest spread of rows that a value fixes, and the level of every test: one in 10 ** 9.
+FIXED, LEVEL = 0.1, 9 * math.log(10)
+# The largest spread that is called much finer, and rows of neighbouring values that are taken together.
+FINER, _TOGETHER = 0.2, 5
+# A column is redundant where another one fixes it among people: a city its region.
+_REDUNDANT, _LITTLE = 0.3, 3.0
+# A copy: ranks that agree so well, or cells that nobody shares.
+_COPIED = 0.9
+# Strata: most combinations of what they fix occur, and each is one of them.
+_CROSSED = 0.8
+_PARTS = ("rows", "known", "low", "high", "least", "most")
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How far the rows of one value lie apart in another column, over all values of several rows.
+
+    Attributes
+    ----------
+    share
+        Observed spread, as a share of what rows of different people have: 0 where each value fixes the column.
+    evidence
+        -ln of the chance to see so little, were the two columns independent (Chernoff's bound, over disjoint pairs).
+    by_value
+        The same with one term a value, so that it is large only where there are many values.
+    """
+
+    share: float
+    evidence: float
+    by_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The smallest and largest cell of every other column, for each of some values: as numbers, and as hashes.
+
+    Attributes
+    ----------
+    rows
+        Rows of each value.
+    known
+        Rows that have a number, by column.
+    low, high
+        Numbers, nan where there is none; one row a value, one column an other column.
+    least, most
+        Hashes, by which cells of any kind are the same or not.
+    """
+
+    rows: np.ndarray
+    known: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    def take(self, places: np.ndarray) -> Ends:
+        """Some of the values."""
+        return Ends(*(getattr(self, name)[places] for name in _PARTS))
+
+    def together(self, groups: np.ndarray) -> tuple[Ends, np.ndarray]:
+        """Values of one group as one, in the order of the groups, and the first value of each."""
+        order = np.argsort(groups, kind="stable")
+        begins = key_runs(groups[order])
+        if not len(order):
+            return self, order
+        found = Ends(
+            np.add.reduceat(self.rows[order], begins),
+            np.add.reduceat(self.known[order], begins, axis=0),
+            np.fmin.reduceat(self.low[order], begins, axis=0),
+            np.fmax.reduceat(self.high[order], begins, axis=0),
+            np.minimum.reduceat(self.least[order], begins, axis=0),
+            np.maximum.reduceat(self.most[order], begins, axis=0),
+        )
+        return found, order[begins]
+
+
+class Dependence:
+    """The columns of a table: values of ``followed`` columns, and what they fix among ``others``.
+
+    A batch may have more columns, and all batches have the same. Memory is `VALUES` values of each followed column,
+    chosen by their hashes so that all rows of a value are counted or none, and `ROWS` rows.
+    """
+
+    def __init__(self, followed: Sequence[str], others: Sequence[str]) -> None:
+        self._columns = {name: _Followed() for name in followed}
+        self._others = list(dict.fromkeys(others))
+        self._numeric = np.ones(len(self._others), dtype=bool)
+        self._sample: list[Ends] = []
+        self._rows, self._step = 0, 1
+
+    def see(self, batch: Coded) -> None:
+        """Take in a batch of rows."""
+        height = batch.frame.height
+        cells = self._cells(batch)
+        for name, values in self._columns.items():
+            values.see(batch[name], cells)
+        self._sample.append(cells.take(np.arange(-self._rows % self._step, height, self._step)))
+        self._rows += height
+        while sum(len(part.rows) for part in self._sample) > ROWS:
+            whole = _concat(self._sample)
+            self._sample, self._step = [whole.take(np.arange(0, len(whole.rows), 2))], 2 * self._step
+
+    def _cells(self, batch: Coded) -> Ends:
+        """Number and hash of every cell; a column is one of numbers while all of its cells are."""
+        height, width = batch.frame.height, len(self._others)
+        numbers, hashes = np.full((height, width), np.nan), np.zeros((height, width), dtype=np.int64)
+        for at, name in enumerate(self._others):
+            held = batch[name]
+            found = numbers_of(held.distinct)
+            self._numeric[at] &= bool((found.is_not_null() | held.distinct.is_null()).all())
+            numbers[:, at] = found.fill_null(np.nan).to_numpy()[held.codes]
+            hashes[:, at] = held.distinct.hash(0).to_numpy().view(np.int64)[held.codes]
+        return Ends(
+            np.ones(height, dtype=np.int64), (~np.isnan(numbers)).astype(np.int32), numbers, numbers, hashes, hashes
+        )
+
+    def values(self, name: str) -> Values:
+        """What was found of a followed column."""
+        others = {other: one for other, one in self._marginals.items() if other != name}
+        return Values(self._columns[name], others)
+
+    @cached_property
+    def _marginals(self) -> dict[str, Marginal]:
+        sample = _concat(self._sample)
+        found = [Marginal(sample, at, numeric=bool(self._numeric[at])) for at in range(len(self._others))]
+        # What everybody shares tells nothing.
+        return {name: one for name, one in zip(self._others, found, strict=True) if one.by_chance[2] > 0}
+
+
+class _Followed:
+    """Values of one column."""
+
+    def __init__(self) -> None:
+        self.limit = 1 << 64
+        self.known = 0
+        self._hashes: list[np.ndarray] = []
+        self._ends: list[Ends] = []
+        self._shown: list[pl.Series] = []
+
+    def see(self, held: Held, cells: Ends) -> None:
+        """Take in the cells of a batch."""
+        there = held.distinct.is_not_null().to_numpy()
+        hashes = held.distinct.hash(1).to_numpy()
+        self.known += int(held.rows[there].sum())
+        near = there & (hashes <= np.uint64(self.limit - 1))
+        rows = np.flatnonzero(near[held.codes])
+        ends, first = cells.take(rows).together(held.codes[rows])
+        codes = held.codes[rows][first]
+        self._hashes.append(hashes[codes])
+        self._ends.append(ends)
+        self._shown.append(shown_texts(held.distinct.gather(codes)))
+        if sum(map(len, self._hashes)) > 2 * VALUES:
+            self._fit()
+
+    def _fit(self) -> None:
+        """Put parts together, and follow fewer values where there are too many."""
+        if len(self._hashes) > 1:
+            hashes, shown = np.concatenate(self._hashes), pl.concat(self._shown)
+            ends, first = _concat(self._ends).together(hashes)
+            self._hashes, self._ends, self._shown = [hashes[first]], [ends], [shown.gather(first)]
+        if self._hashes and len(self._hashes[0]) > VALUES:  # in ascending order, put together
+            keep = np.arange(VALUES)
+            self.limit = int(self._hashes[0][VALUES - 1]) + 1
+            self._hashes, self._ends = [self._hashes[0][keep]], [self._ends[0].take(keep)]
+            self._shown = [self._shown[0].gather(keep)]
+
+    def found(self) -> tuple[Ends | None, pl.Series]:
+        """Every value that is followed, and how it is written."""
+        self._fit()
+        return (self._ends[0], self._shown[0]) if self._ends else (None, pl.Series([], dtype=pl.String))
+
+
+class Marginal:
+    """How often the cells of a column occur, from a sample of rows."""
+
+    def __init__(self, sample: Ends, at: int, *, numeric: bool) -> None:
+        self.at, self.numeric = at, numeric
+        cells = sample.low[:, at] if numeric else sample.least[:, at]
+        self._ordered = np.sort(cells[~np.isnan(cells)] if numeric else cells)
+        begins = key_runs(self._ordered)
+        self.card = len(begins)
+        self.shares = np.diff(begins, append=len(self._ordered)) / max(len(self._ordered), 1)
+
+    def spread(self, ends: Ends) -> tuple[np.ndarray, np.ndarray]:
+        """How far apart the cells of each value lie, and how many rows have one; of values with several such rows.
+
+        That is the share of people between them, or 1 where they differ at all.
+        """
+        if not self.numeric:
+            return (ends.least[:, self.at] != ends.most[:, self.at]).astype(float), ends.rows
+        several = ends.known[:, self.at] > 1
+        low, high = ends.low[several, self.at], ends.high[several, self.at]
+        return self._rank(high) - self._rank(low), ends.known[several, self.at]
+
+    def _rank(self, numbers: np.ndarray) -> np.ndarray:
+        before = np.searchsorted(self._ordered, numbers, side="left")
+        through = np.searchsorted(self._ordered, numbers, side="right")
+        return (before + through) / (2 * max(len(self._ordered), 1))
+
+    @cached_property
+    def by_chance(self) -> np.ndarray:
+        """The expected spread of so many rows of different people, by their number."""
+        sizes = np.arange(_MOST + 1)[:, None]
+        if not self.numeric:
+            return 1.0 - (self.shares**sizes).sum(axis=1)
+        ends = np.cumsum(self.shares)
+        if len(ends) > _GRID:
+            ends = ends[np.linspace(0, len(ends) - 1, _GRID).astype(int)]
+        starts = np.concatenate([[0.0], ends[:-1]])
+        middle = (starts + ends) / 2
+        highest = (middle * (ends**sizes - starts**sizes)).sum(axis=1)
+        lowest = (middle * ((1 - starts) ** sizes - (1 - ends) ** sizes)).sum(axis=1)
+        return np.maximum(highest - lowest, 0.0)
+
+
+class Values:
+    """The values of one column, and what they fix.
+
+    Attributes
+    ----------
+    shown
+        How each is written.
+    known
+        Rows that have one.
+    share
+        Share of all values that are followed.
+    """
+
+    def __init__(self, column: _Followed, marginals: dict[str, Marginal]) -> None:
+        self._ends, self.shown = column.found()
+        self.known, self.share, self._marginals = column.known, column.limit / 2.0**64, marginals
+
+    @property
+    def count(self) -> int:
+        """How many values are followed."""
+        return len(self.shown)
+
+    @property
+    def most(self) -> int:
+        """Rows of the most frequent value."""
+        return 0 if self._ends is None else int(self._ends.rows.max(initial=0))
+
+    @cached_property
+    def repeated(self) -> Ends | None:
+        """Values of several rows, None where there are none."""
+        if self._ends is None or self.most < 2:
+            return None
+        return self._ends.take(np.flatnonzero(self._ends.rows > 1))
+
+    @property
+    def own(self) -> float:
+        """Share of the rows that have a value of their own."""
+        alone = 0 if self._ends is None else int((self._ends.rows == 1).sum())
+        return alone / self.share / max(self.known, 1)
+
+    @cached_property
+    def spreads(self) -> dict[str, Spread]:
+        """How far the rows of one value lie apart, by column."""
+        repeated = self.repeated
+        return {} if repeated is None else {name: spread_of(repeated, one) for name, one in self._marginals.items()}
+
+    def fixes(self, name: str) -> bool:
+        """Whether the values fix a column, or leave a small part of its range, over rows of different people.
+
+        Of ordered values that hardly repeat, those that follow one another are taken together.
+        """
+        return name in self._marginals and any(
+            found.share <= FINER and found.evidence >= LEVEL
+            for ends in (self.repeated, self._neighbours)
+            if ends is not None
+            for found in [spread_of(ends, self._marginals[name])]
+        )
+
+    @cached_property
+    def _numbers(self) -> pl.Series:
+        return numbers_of(self.shown)
+
+    @cached_property
+    def _neighbours(self) -> Ends | None:
+        """Values that follow one another, as few together as have several rows; None where they are no numbers."""
+        numbers = self._numbers
+        if self._ends is None or numbers.null_count():
+            return None
+        ordered = self._ends.take(np.argsort(numbers.to_numpy(), kind="stable"))
+        found, _ = ordered.together((np.cumsum(ordered.rows) - 1) // _TOGETHER)
+        return found.take(np.flatnonzero(found.rows > 1))
+
+    def likeness(self, names: Sequence[str]) -> float:
+        """Mean share of some columns: near 1 where rows of one value differ as different people do, 0 where none do."""
+        found = [self.spreads[name].share for name in names if name in self.spreads]
+        return float(np.mean(found)) if found else 0.0
+
+    def numbers_people(self, *, shared: bool) -> bool:
+        """Whether the values are numbers of people: over their rows each fixes columns that do not fix each other.
+
+        Parameters
+        ----------
+        shared
+            Whether these are to be columns whose cells several people share; what nobody shares may be a copy.
+        """
+        fixed = [name for name, one in self.spreads.items() if one.share <= FIXED and not self._copies(name)]
+        fixed = [name for name in fixed if not shared or self._is_shared(name)]
+        if len(fixed) < 2 or sum(self.spreads[name].by_value for name in fixed) < LEVEL:
+            return False
+        own = [name for name in fixed if not any(self._follows(name, other) for other in fixed if other != name)]
+        if len(own) < 2 or sum(self.spreads[name].by_value for name in own) < LEVEL:
+            return False
+        crossed = math.prod(self._marginals[name].card for name in fixed)
+        return self.count / self.share < _CROSSED * crossed
+
+    def _copies(self, name: str) -> bool:
+        """Whether a column rises or falls with the values, as what is computed from them does."""
+        numbers, column = self._numbers, self._marginals[name]
+        if self._ends is None or not column.numeric or numbers.null_count():
+            return False
+        there = ~np.isnan(self._ends.low[:, column.at])
+        ranks = [np.argsort(np.argsort(one[there])) for one in (numbers.to_numpy(), self._ends.low[:, column.at])]
+        return len(ranks[0]) > 2 and abs(float(np.corrcoef(ranks[0], ranks[1])[0, 1])) > _COPIED
+
+    def _is_shared(self, name: str) -> bool:
+        """Whether several values have the same cell of a column, one with another."""
+        repeated = self.repeated
+        assert repeated is not None
+        return len(np.unique(repeated.least[:, self._marginals[name].at])) < _COPIED * len(repeated.rows)
+
+    def _follows(self, name: str, other: str) -> bool:
+        """Whether, with each value as one person, another column fixes this one, and not the reverse."""
+        forth, back = self._among_people(name, other), self._among_people(other, name)
+        return forth < _REDUNDANT and (forth < back or (forth == back and name > other))
+
+    def _among_people(self, name: str, other: str) -> float:
+        """Spread of a column among people that share a cell of another one; 1 where too few do."""
+        repeated = self.repeated
+        assert repeated is not None
+        people = replace(
+            repeated, rows=np.ones_like(repeated.rows), known=np.minimum(repeated.known, 1), high=repeated.low,
+            most=repeated.least,
+        )  # fmt: skip
+        shared, _ = people.together(repeated.least[:, self._marginals[other].at])
+        shared = shared.take(np.flatnonzero(shared.rows > 1))
+        found = spread_of(shared, self._marginals[name])
+        return found.share if found.evidence >= _LITTLE else 1.0
+
+
+def spread_of(ends: Ends, column: Marginal) -> Spread:
+    """How far rows of one value lie apart in a column."""
+    spread, rows = column.spread(ends)
+    expected, pairs = float(column.by_chance[np.minimum(rows, _MOST)].sum()), rows // 2
+    return Spread(
+        share=float(spread.sum()) / expected if expected > 0 else 1.0,
+        evidence=_evidence(float((spread * pairs).sum()), float(column.by_chance[2] * pairs.sum())),
+        by_value=_evidence(float(spread.sum()), expected),
+    )
+
+
+def _concat(parts: Sequence[Ends]) -> Ends:
+    if len(parts) == 1:
+        return parts[0]
+    return Ends(*(np.concatenate([getattr(part, name) for part in parts]) for name in _PARTS))
+
+
+def _evidence(seen: float, expected: float) -> float:
+    """-ln of the chance that a sum of independent numbers of 0 to 1 is so small (Chernoff)."""
+    if seen >= expected:
+        return 0.0
+    share = seen / expected
+    return expected * (1 - share + (share * math.log(share) if share > 0 else 0.0))

@@ -1,0 +1,148 @@
+"""Columns that tell people apart although nothing says so: numbers of people that repeat, and published identifiers.
+
+The same checks are asked before a run, of the source, and at the gate, of what the gate has read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from shoal.verify.assigned import FEWEST, is_assigned
+from shoal.verify.coded import Coded
+from shoal.verify.dependence import Dependence, Values
+from shoal.verify.tally import Numbering
+from shoal.verify.types import Check
+
+# Of what rows of different people differ by, the most that rows of one identifier do, where they are one person's.
+_ALIKE = 0.6
+# Share of the rows, or people, that have a value of their own.
+_OWN = 0.9
+# Columns beside the quasi-identifiers that are looked at: those of a person agree in more than two of so many.
+_BESIDE = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonRoles:
+    """Columns by what they say of people.
+
+    Attributes
+    ----------
+    hidden
+        Identifiers and pseudonyms.
+    quasi, published
+        Quasi-identifiers, and sensitive and neutral columns that are published as they were read.
+    dropped
+        Columns that nobody publishes.
+    people
+        Whether people are counted, not rows.
+    """
+
+    quasi: Sequence[str]
+    hidden: Sequence[str] = ()
+    published: Sequence[str] = ()
+    dropped: Sequence[str] = ()
+    people: bool = False
+
+
+class PersonColumns:
+    """The columns of a table, seen batch by batch; of each person one row, where people are counted."""
+
+    def __init__(self, roles: PersonRoles) -> None:
+        self._roles, self._people = roles, Numbering()
+        # Where people are counted, it is said already whose row each is.
+        self._numbers = [] if roles.people else list(dict.fromkeys([*roles.hidden, *roles.dropped]))
+        followed = dict.fromkeys([*self._numbers, *roles.published])
+        self._found = Dependence(list(followed), [*roles.quasi, *roles.published[:_BESIDE]])
+
+    def see(self, rows: Coded, who: pl.Series | np.ndarray | None = None) -> None:
+        """Take in some rows, and whose they are where people are counted."""
+        self._found.see(rows if who is None else Coded(rows.frame[self._first_rows(who)]))
+
+    def _first_rows(self, who: pl.Series | np.ndarray) -> np.ndarray:
+        """The rows of people who were not seen before, one of each."""
+        before = self._people.count
+        codes = self._people.see(pl.DataFrame({"who": who})).codes
+        people, first = np.unique(codes, return_index=True)
+        return np.sort(first[people >= before])
+
+    @cached_property
+    def identifying(self) -> list[str]:
+        """Published columns that identify people by themselves."""
+        return [name for name in self._roles.published if identifies(self._found.values(name))]
+
+    @cached_property
+    def fixed(self) -> list[tuple[str, str]]:
+        """Published columns, and quasi-identifiers that each of them fixes; those that identify people fix them all."""
+        return [
+            (name, quasi)
+            for name in self._roles.published
+            if name not in self.identifying
+            for quasi in self._roles.quasi
+            if self._found.values(name).fixes(quasi)
+        ]
+
+    def checks(self, accepted: Collection[str], texts: Collection[str] = ()) -> list[Check]:
+        """One check of the rows of a person, and one for each published column that identifies people.
+
+        Parameters
+        ----------
+        texts
+            Columns of free text, which another code accepts.
+        """
+        found = [self._check_rows(accepted)]
+        for name in self.identifying:
+            code = f"W-IDENTIFIES:{name}"
+            if name not in texts:
+                accepts = f", which {code} accepts" if code in accepted else ""
+                detail = (
+                    f"'{name}' identifies people by itself, since each of its values belongs to one person{accepts}."
+                )
+                found.append(Check(name=f"people in {name}", passed=code in accepted, detail=detail, code=code))
+        return found
+
+    def _check_rows(self, accepted: Collection[str]) -> Check:
+        """Where models count rows, nobody has several of them."""
+        problems = []
+        for name in self._numbers:
+            values = self._found.values(name)
+            if repeats_people(values, self._roles.quasi, declared=name in self._roles.hidden):
+                problems.append((values.most, name))
+        detail = "No identifier repeats, and no dropped column numbers people with several rows."
+        if self._roles.people:
+            detail = "People are counted, not rows."
+        if problems:
+            most, name = max(problems, key=lambda one: one[0])
+            detail = f"'{name}' repeats, up to {most:,} rows a person, and the models count rows"
+            detail += ", which W-ROWS accepts." if "W-ROWS" in accepted else "."
+        passed = not problems or "W-ROWS" in accepted
+        return Check(name="rows of people", passed=passed, detail=detail, code="W-ROWS")
+
+
+def repeats_people(values: Values, quasi: Sequence[str], *, declared: bool) -> bool:
+    """Whether a column has several rows of a person.
+
+    A declared identifier does where the rows of one value differ clearly less in the quasi-identifiers than rows of
+    different people: namesakes do not. Another column does so only if it numbers people.
+    """
+    if values.most < 2 or values.likeness(quasi) > _ALIKE:
+        return False
+    return declared or values.numbers_people(shared=False)
+
+
+def identifies(values: Values) -> bool:
+    """Whether the values of a published column identify people by themselves.
+
+    Nearly every row has a value of its own, or each value numbers a person; and they were assigned, not measured.
+    """
+    different = values.count
+    if different < FEWEST or not is_assigned(values.shown, known=True):
+        return False
+    if values.numbers_people(shared=True):
+        return True
+    shared = max(values.known * values.share - different, 0) / different
+    return values.own >= _OWN and is_assigned(values.shown, shared)

@@ -1,0 +1,202 @@
+"""Columns that tell people apart: identifiers that repeat, published identifiers, and columns that fix others.
+
+Tables are generated with a truth that is known by construction; nothing of the source decides what is expected.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.verify.assigned import is_assigned
+from shoal.verify.coded import Coded
+from shoal.verify.dependence import Dependence
+from shoal.verify.person_columns import PersonColumns, PersonRoles
+from tests.conftest import many
+
+QUASI = ["age", "sex", "zip"]
+
+
+def looked(frame: pl.DataFrame, batches: int = 1, **roles: object) -> PersonColumns:
+    """The columns of a table, seen in so many batches."""
+    found = PersonColumns(PersonRoles(**{"quasi": QUASI, **roles}))  # type: ignore[arg-type]
+    size = -(-frame.height // batches)
+    for start in range(0, frame.height, size):
+        part = frame[start : start + size]
+        found.see(Coded(part), part["who"] if roles.get("people") else None)
+    return found
+
+
+def codes(frame: pl.DataFrame, batches: int = 1, **roles: object) -> list[str | None]:
+    return [check.code for check in looked(frame, batches, **roles).checks(()) if not check.passed]
+
+
+def people(rng: np.random.Generator, n: int) -> pl.DataFrame:
+    """One row a person, with quasi-identifiers that are independent."""
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "sex": rng.choice(["f", "m"], n),
+            "zip": rng.integers(1000, 1000 + int(rng.integers(5, 60)), n).astype(str),
+            "disease": rng.choice(["flu", "cold", "asthma", "hiv"], n),
+        }
+    )
+
+
+def visits(rng: np.random.Generator) -> pl.DataFrame:
+    """Several rows a person, in any order; a person may grow older, and the disease differs from visit to visit."""
+    n = int(rng.integers(20, 60))
+    rows = np.repeat(np.arange(n), rng.integers(2, 7, n))
+    frame = people(rng, n)[rows].with_columns(disease=pl.Series(rng.choice(["flu", "cold", "hiv"], len(rows))))
+    if rng.random() < 0.5:
+        frame = frame.with_columns(age=pl.col("age") + pl.Series(rng.integers(0, 3, len(rows))))
+    frame = frame.with_columns(person=pl.Series(_numbers(rng, n)).gather(rows), who=pl.Series(rows))
+    return frame[rng.permutation(frame.height)]
+
+
+def _numbers(rng: np.random.Generator, n: int) -> list[str]:
+    """Numbers of people in one of the forms that there are."""
+    forms: list[Callable[[int], str]] = [
+        lambda one: str(one + 1),
+        lambda one: f"P{100_000 + one}",
+        lambda one: f"{one + 1:06d}",
+        lambda one: str(uuid.UUID(int=int(rng.integers(1, 1 << 62)) << 64 | one)),
+        lambda one: f"Name{one} Family{one}",
+    ]
+    form = forms[int(rng.integers(len(forms)))]
+    return [form(int(one)) for one in rng.permutation(n)]
+
+
+def measured(rng: np.random.Generator, n: int) -> dict[str, pl.Series]:
+    """Columns that are measured: nobody is known by them, however few people share a value."""
+    days = rng.integers(0, 4000, n)
+    return {
+        "income": pl.Series(np.round(np.exp(rng.normal(10.3, 0.7, n))).astype(int)),
+        "cost": pl.Series(np.round(rng.gamma(1.2, 3000, n), 2)),
+        "lab": pl.Series(np.round(rng.normal(5.1, 1.3, n), 3)),
+        "minutes": pl.Series(rng.exponential(400, n).astype(int)),
+        "score": pl.Series(rng.normal(500, 100, n).astype(int)),
+        "visited": pl.Series([f"{2010 + day // 365}-{1 + day % 12:02d}-{1 + day % 28:02d}" for day in days.tolist()]),
+        "pressure": pl.Series(
+            [f"{a}/{b}" for a, b in zip(rng.integers(90, 180, n), rng.integers(50, 110, n), strict=True)]
+        ),
+        "dose": pl.Series([f"{one:.2f} mg" for one in rng.gamma(2, 10, n)]),
+    }
+
+
+@pytest.mark.parametrize("seed", range(many(6, 170)))
+@pytest.mark.parametrize("role", ["hidden", "dropped"])
+def test_people_with_several_rows_are_found(seed: int, role: str) -> None:
+    frame = visits(np.random.default_rng(seed))
+    assert codes(frame, **{role: ["person"]}, published=["disease"]) == ["W-ROWS"]
+    detail = looked(frame, **{role: ["person"]}).checks(())[0].detail
+    most = max(frame["person"].to_list().count(one) for one in set(frame["person"].to_list()))
+    assert f"up to {most} rows a person" in detail
+    assert codes(frame, **{role: ["person"]}, people=True) == []
+
+
+@pytest.mark.parametrize("seed", range(many(12, 500)))
+def test_rows_of_different_people_are_none_of_one_person(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = people(rng, int(rng.integers(60, 400)))
+    n = frame.height
+    frame = frame.with_columns(
+        surname=pl.Series(rng.choice([f"Family{one}" for one in range(n // 3)], n)),
+        region=pl.col("zip").str.slice(0, 3), constant=pl.lit("x"), empty=pl.lit(None, dtype=pl.String),
+        born=2020 - pl.col("age"), group=pl.col("sex") + (pl.col("age") // 30).cast(pl.String),
+        **measured(rng, n),
+    )  # fmt: skip
+    dropped = [name for name in frame.columns if name not in (*QUASI, "surname", "disease")]
+    assert codes(frame, hidden=["surname", "empty"], dropped=dropped, published=["disease"]) == []
+
+
+@pytest.mark.parametrize("seed", range(many(12, 500)))
+def test_published_numbers_of_people_are_found_and_measurements_are_not(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = people(rng, int(rng.integers(60, 600)))
+    frame = frame.with_columns(person=pl.Series(_numbers(rng, frame.height)), **measured(rng, frame.height))
+    published = [name for name in frame.columns if name not in QUASI]
+    assert codes(frame, published=published) == ["W-IDENTIFIES:person"]
+
+
+@pytest.mark.parametrize("seed", range(many(6, 500)))
+def test_a_number_of_a_person_in_several_rows_is_found_where_it_is_published(seed: int) -> None:
+    frame = visits(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    # Whoever is there repeatedly is known by a number that fixes sex and postcode, which others share.
+    frame = frame.with_columns(**measured(rng, frame.height))
+    published = [name for name in frame.columns if name not in (*QUASI, "who")]
+    found = codes(frame, published=published)
+    assert set(found) <= {"W-IDENTIFIES:person"}
+    if frame["person"].n_unique() >= 40:
+        assert found == ["W-IDENTIFIES:person"]
+
+
+@pytest.mark.parametrize("seed", range(many(8, 500)))
+def test_a_column_that_fixes_a_quasi_identifier_is_told_from_independent_ones(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = people(rng, int(rng.integers(150, 500)))
+    n = frame.height
+    frame = frame.with_columns(
+        birth_year=2020 - pl.col("age") - pl.Series(rng.integers(0, 2, n)), area=pl.lit("A") + pl.col("zip"),
+        shuffled=pl.col("age").shuffle(seed), other=pl.Series(rng.integers(0, 70, n)), **measured(rng, n),
+    )  # fmt: skip
+    days = rng.integers(0, 336, n).tolist()
+    born = [
+        f"{year}-{day // 28 + 1:02d}-{day % 28 + 1:02d}"
+        for year, day in zip(frame["birth_year"].to_list(), days, strict=True)
+    ]
+    frame = frame.with_columns(born=pl.Series(born))
+    published = [name for name in frame.columns if name not in QUASI]
+    fixed = looked(frame, published=published).fixed
+    assert set(fixed) == {("birth_year", "age"), ("area", "zip"), ("born", "age")}
+
+
+@pytest.mark.parametrize("seed", range(many(4, 40)))
+def test_where_batches_end_makes_no_difference(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = visits(rng).with_columns(born=2020 - pl.col("age"))
+    roles = {"hidden": ["person"], "published": ["disease", "born"]}
+    whole, parts = looked(frame, **roles), looked(frame, batches=int(rng.integers(2, 9)), **roles)
+    assert whole.checks(()) == parts.checks(())
+    assert whole.fixed == parts.fixed
+
+
+def test_memory_is_bounded_and_values_are_followed_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.verify.dependence.VALUES", 50)
+    monkeypatch.setattr("shoal.verify.dependence.ROWS", 64)
+    found = Dependence(["person"], ["age"])
+    rows = np.arange(3000) % 1000
+    for part in np.array_split(rows, 7):
+        found.see(Coded(pl.DataFrame({"person": part, "age": part % 60})))
+    values = found.values("person")
+    assert values.count <= 100
+    assert values.most == 3
+    assert values.count / values.share == pytest.approx(1000, rel=0.5)
+    assert values.likeness(["age"]) == 0
+
+
+def test_what_is_missing_does_not_repeat() -> None:
+    frame = people(np.random.default_rng(1), 100).with_columns(name=pl.lit(None, dtype=pl.String))
+    assert codes(frame, hidden=["name"]) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "assigned"),
+    [
+        ([f"{one:05d}" for one in range(100, 200)], True),
+        ([f"{one:03d}-{7 * one % 97:02d}-{1000 + one}" for one in range(100)], True),
+        ([str(1800 + one) for one in range(150)], False),
+        ([f"2020{1 + one // 28:02d}{1 + one % 28:02d}" for one in range(300)], False),
+        ([f"{one % 24}:{one % 60:02d}" for one in range(120)], False),
+        ([f"{one * 37 % 1013}.{one % 7}" for one in range(100)], False),
+        ([str(one * one) for one in range(100)], False),
+        (["a", "b", "c"], False),
+    ],
+)  # fmt: skip
+def test_forms(cells: list[str], assigned: bool) -> None:
+    assert is_assigned(pl.Series(cells)) is assigned
