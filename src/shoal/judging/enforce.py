@@ -17,13 +17,17 @@ from shoal.table.classmap import RowIds
 from shoal.table.stats import GroupStats
 
 
-def enforce(released: Released, judge: Judge, limit: float, words: str | None = None) -> Released:
+def enforce(
+    released: Released, judge: Judge, limit: float, words: str | None = None, suppressed: str = "drop"
+) -> Released:
     """Suppress failing classes until all hold, each model against the reference that it names.
 
     Parameters
     ----------
     limit, words
         Largest share of rows to suppress, and what says so; by default the suppression_limit does.
+    suppressed
+        How suppressed records are written, ``drop`` or ``star``.
     """
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
     while True:
@@ -34,11 +38,17 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         if judge.needs_population and rows.domain.population is not None:
             cells = list(released.cells.values())
             stats = with_population(stats, cells, rows.domain.population, presence=judge.needs_presence)
+        hidden = _look_suppressed(released, suppressed)
         if judge.needs_anybody:
-            stats = with_anybody(stats, list(released.cells.values()))
+            stats = with_anybody(stats, list(released.cells.values()), hidden)
         stats = replace(stats, shared=released.shared)
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = _good(released, judge, stats)
+        if good.all() and hidden.all() and suppressed == "star":
+            raise InfeasibleError(
+                "Every cell of the release would be '*', as those of suppressed records are, so nothing could be "
+                'released: relax the models, or set suppressed = "drop".'
+            )
         if good.all():
             return replace(released, k=judge.k)
         failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
@@ -46,27 +56,17 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         released = released.suppress(~good)
         share = released.n_suppressed / rows.domain.n
         if released.n_classes == 0 or share > limit + 1e-12:
-            raise InfeasibleError(
-                _too_much(released, rows.domain.n, share, words, sorted(failing))
-            )
+            raise InfeasibleError(_too_much(released, rows.domain.n, share, words, sorted(failing)))
 
 
-def refuse_empty(released: Released, suppressed: str) -> None:
-    """Refuse a release in which no row shows anything: suppressed records are written as stars, too.
-
-    Parameters
-    ----------
-    suppressed
-        How suppressed records are written, ``drop`` or ``star``.
-    """
-    domain = released.domain
-    if not released.made.generalises or suppressed != "star" or set(domain.schema.released) > set(domain.schema.quasi):
-        return
-    if all((cells.texts() == ROOT).all() for cells in released.cells.values()):
-        raise InfeasibleError(
-            "Every cell of the release would be '*', as those of suppressed records are, so nothing could be released: "
-            "relax the models, or set suppressed = \"drop\"."
-        )
+def _look_suppressed(released: Released, suppressed: str) -> np.ndarray:
+    """Flag classes that nobody can tell from suppressed records: these are written as stars, and so are all cells."""
+    schema = released.domain.schema
+    possible = released.made.generalises and suppressed == "star" and not set(schema.released) > set(schema.quasi)
+    found = np.full(released.n_classes, possible)
+    for cells in released.cells.values() if possible else ():
+        found &= (cells.texts() == ROOT).to_numpy()
+    return found
 
 
 def _good(released: Released, judge: Judge, stats: GroupStats) -> np.ndarray:
