@@ -275,3 +275,12 @@ def test_a_release_of_nothing_but_stars_is_infeasible(name: str) -> None:
     with pytest.raises(InfeasibleError, match="Every cell of the release would be '\\*', as those of suppressed"):
         shoal.anonymize(table, suppressed="star", **asked)
     assert set(shoal.anonymize(table, **asked).frame["a"]) == {"*"}
+
+
+def test_rows_of_stars_stand_in_for_nobody_where_they_look_suppressed() -> None:
+    """To the gate these are suppressed records, which nobody could be: k-wildcard has to hold without them."""
+    table = shoal.read(pl.DataFrame({"a": list("uuwvw"), "b": list("mlkln")}), quasi=["a", "b"])
+    asked: dict[str, Any] = {"algorithm": "local-suppression", "models": [shoal.KWildcard(k=4)], "seed": 1}
+    with pytest.raises(InfeasibleError):  # and not the gate
+        shoal.anonymize(table, suppressed="star", **asked)
+    assert shoal.anonymize(table, **asked).frame.height == 5

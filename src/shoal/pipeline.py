@@ -29,7 +29,7 @@ from shoal.io.gating import pass_gate, person_refusals, refuse_first, with_verdi
 from shoal.io.manifest import manifest_bytes
 from shoal.io.vouching import bring_terms
 from shoal.judging.beforehand import all_models, refuse_beforehand
-from shoal.judging.enforce import enforce, refuse_empty
+from shoal.judging.enforce import enforce
 from shoal.judging.feasible import vacuous, whole_reference
 from shoal.judging.items import asked_items
 from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
@@ -159,8 +159,7 @@ class Run:
         progress("judging the classes")
         recoded = with_items(apply_recoding(rows, recoding), asked_items(judge))
         refuse_misfits(recoded, self.models, output.suppressed, method.kind)
-        held = enforce(recoded, judge, method.share_allowed(table.n), method.limit_words)
-        refuse_empty(held, output.suppressed)
+        held = enforce(recoded, judge, method.share_allowed(table.n), method.limit_words, output.suppressed)
         released, keys_used = pseudonymise(held, self.keys, self.token_key, self.codes)
         wanted = research_facts(released.price_stats())
         refuse_broken(wanted, method.name)

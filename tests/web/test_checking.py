@@ -17,9 +17,14 @@ from tests.web.working import MARKED, RECIPE, add_job, add_project, job_of, peop
 
 # Three things at once: a warning that nobody accepted, a code that there is none of, and classes that cannot be.
 WRONG = RECIPE.replace("W-UNMODELLED:illness", "W-NONE-SUCH").replace("k = 5", "k = 500")
+# A model on a combination of columns alone, which is none on illness and none on zip.
+COMBINED = RECIPE.replace('["illness"]\n[[', '["illness", "zip"]\n[[').replace(', "zip"]\nsens', "]\nsens")
+COMBINED = COMBINED.replace("W-UNMODELLED:illness", "W-ORDER") + (
+    '[[models]]\nname = "distinct-l"\nl = 2\non = ["illness", "zip"]\n'
+)
 
 
-@pytest.mark.parametrize("recipe", [RECIPE, WRONG, RECIPE.replace("people.csv", "none.csv")])
+@pytest.mark.parametrize("recipe", [RECIPE, WRONG, COMBINED, RECIPE.replace("people.csv", "none.csv")])
 def test_the_server_and_the_command_find_the_same(
     app: FastAPI, recipe: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -35,6 +40,7 @@ def test_the_server_and_the_command_find_the_same(
     found = program(app, "custodian").get(f"{API}/jobs/{job.id}").json()
     assert (found["state"], found["message"]) == ("done", None)
     result = found["result"]
+    assert ("only 'distinct-l' on several columns at once" in json.dumps(result)) == (recipe == COMBINED)
     for told in (printed, result):
         told.pop("error", None)
         (told.get("foreseen") or {}).update(seconds=None, bytes=None)  # what was measured

@@ -35,7 +35,8 @@ def sayable(domain: Domain, models: Sequence[Mapping[str, Any]]) -> Sayable:
         Models with their parameters, which may name values.
     """
     named = [domain.name or "", *domain.schema.roles(), *_texts([dict(model) for model in models])]
-    named += [str(len(domain.schema.quasi_sets))]  # which a statement says
+    if domain.schema.quasi_sets:
+        named.append(str(len(domain.schema.quasi_sets)))  # which a statement says
     named += said_by_plugins(str(model["name"]) for model in models)
     declared = {"": frozenset(named)}
     labels = {}

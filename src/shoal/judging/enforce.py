@@ -20,7 +20,9 @@ from shoal.table.classmap import RowIds
 from shoal.table.stats import GroupStats
 
 
-def enforce(released: Released, judge: Judge, limit: float, words: str | None = None) -> Released:
+def enforce(
+    released: Released, judge: Judge, limit: float, words: str | None = None, suppressed: str = "drop"
+) -> Released:
     """Suppress failing classes until all hold, each model against the reference that it names.
 
     Once some rows are suppressed, cells are made anew from the rows that are left, and judged again where classes
@@ -30,6 +32,8 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
     ----------
     limit, words
         Largest share of rows to suppress, and what says so; by default the suppression_limit does.
+    suppressed
+        How suppressed records are written, ``drop`` or ``star``.
     """
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
     narrowed: set[str] = set()
@@ -42,18 +46,25 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         if judge.needs_population and rows.domain.population is not None:
             cells = list(released.cells.values())
             stats = with_population(stats, cells, rows.domain.population, presence=judge.needs_presence)
+        hidden = _look_suppressed(released, suppressed)
         if judge.needs_anybody:
-            stats = with_anybody(stats, list(released.cells.values()))
+            stats = with_anybody(stats, list(released.cells.values()), hidden)
         stats = replace(stats, shared=released.shared)
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = _good(released, judge, stats)
+        if good.all() and hidden.all() and suppressed == "star":
+            raise InfeasibleError(
+                "Every cell of the release would be '*', as those of suppressed records are, so nothing could be "
+                'released: relax the models, or set suppressed = "drop".'
+            )
         if good.all():
             gone, across, names = judge_people(released, judge, _parted(released, judge, stats))
             if not gone.size:
                 if not released.n_suppressed or anew:
                     return replace(released, k=judge.k, across=across)
                 count, released, anew = released.n_classes, from_released_values(released), True
-                if released.n_classes == count and not judge.needs_cells and not rows.domain.schema.quasi_sets:
+                by_cells = judge.needs_cells or suppressed == "star" or rows.domain.schema.quasi_sets
+                if released.n_classes == count and not by_cells:
                     return replace(released, k=judge.k, across=across)
                 continue
             failing = set()
@@ -70,22 +81,14 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
             )
 
 
-def refuse_empty(released: Released, suppressed: str) -> None:
-    """Refuse a release in which no row shows anything: suppressed records are written as stars, too.
-
-    Parameters
-    ----------
-    suppressed
-        How suppressed records are written, ``drop`` or ``star``.
-    """
-    domain = released.domain
-    if not released.made.generalises or suppressed != "star" or set(domain.schema.released) > set(domain.schema.quasi):
-        return
-    if all((cells.texts() == ROOT).all() for cells in released.cells.values()):
-        raise InfeasibleError(
-            "Every cell of the release would be '*', as those of suppressed records are, so nothing could be released: "
-            "relax the models, or set suppressed = \"drop\"."
-        )
+def _look_suppressed(released: Released, suppressed: str) -> np.ndarray:
+    """Flag classes that nobody can tell from suppressed records: these are written as stars, and so are all cells."""
+    schema = released.domain.schema
+    possible = released.made.generalises and suppressed == "star" and not set(schema.released) > set(schema.quasi)
+    found = np.full(released.n_classes, possible)
+    for cells in released.cells.values() if possible else ():
+        found &= (cells.texts() == ROOT).to_numpy()
+    return found
 
 
 def _good(released: Released, judge: Judge, stats: GroupStats) -> np.ndarray:

@@ -50,12 +50,19 @@ def most_present(stats: GroupStats, cells: Sequence[CellColumn], population: Pop
     return found
 
 
-def with_anybody(stats: GroupStats, cells: Sequence[CellColumn]) -> GroupStats:
-    """Statistics of classes with the rows that each could be, where ``*`` counts as any value."""
+def with_anybody(stats: GroupStats, cells: Sequence[CellColumn], hidden: np.ndarray | None = None) -> GroupStats:
+    """Statistics of classes with the rows that each could be, where ``*`` counts as any value.
+
+    Parameters
+    ----------
+    hidden
+        Classes that are no rows to a reader, so that nobody could be one of them.
+    """
     if not stats.rows.size:
         return replace(stats, anybody=stats.rows)
+    rows = stats.rows if hidden is None else np.where(hidden, 0, stats.rows)
     keys = np.stack([np.where(_everything(column), -1, column.keys) for column in cells], axis=1)
-    return replace(stats, anybody=count_matches(keys.astype(np.int32), stats.rows.astype(np.int64)))
+    return replace(stats, anybody=count_matches(keys.astype(np.int32), rows.astype(np.int64)))
 
 
 def _everything(cells: CellColumn) -> np.ndarray:

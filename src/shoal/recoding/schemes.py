@@ -73,12 +73,9 @@ def _check(values: Collection[str], hierarchy: Hierarchy | None, order: Collecti
     if not values:
         raise ParameterError("A recoding needs at least one value.")
     for where, known in (("order", order), ("hierarchy", hierarchy.leaf_code if hierarchy else values)):
-        absent = [value for value in values if value not in known]
+        absent = sum(value not in known for value in values)
         if absent:
-            shown = ", ".join(f"'{value}'" for value in absent[:5])
-            raise ParameterError(
-                f"The {where} of the recoding lacks {len(absent)} of its values: add {shown}."
-            )
+            raise ParameterError(f"The {where} of the recoding lacks {absent:,} of its values: add them.")
 
 
 def _is_full_domain(labels: Mapping[str, str | frozenset[str]], hierarchy: Hierarchy) -> bool:

@@ -36,7 +36,7 @@ from shoal.io.manifest import manifest_bytes
 from shoal.io.sayable import sayable
 from shoal.io.vouching import bring_terms
 from shoal.judging.beforehand import all_models, refuse_beforehand
-from shoal.judging.enforce import enforce, refuse_empty
+from shoal.judging.enforce import enforce
 from shoal.judging.feasible import vacuous, whole_reference
 from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
@@ -176,8 +176,7 @@ class Stream:
         self.progress("judging the classes")
         recoded = apply_recoding(rows, recoding)
         refuse_misfits(recoded, models, output.suppressed, method.kind)
-        held = enforce(recoded, judge, method.share_allowed(rows.domain.n), method.limit_words)
-        refuse_empty(held, output.suppressed)
+        held = enforce(recoded, judge, method.share_allowed(rows.domain.n), method.limit_words, output.suppressed)
         released, secrets = pseudonymise(held, self.keys, self.token_key, self.codes)
         wanted = research_facts(released.price_stats())
         refuse_broken(wanted, method.name)

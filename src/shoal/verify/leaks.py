@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 import polars as pl
 
 from shoal.verify.coded import Coded
-from shoal.verify.mentions import Mention, figures, manifest_mentions, page_mentions, phrase, phrases, without_phrases
+from shoal.verify.mentions import Mention, figures, manifest_mentions, page_mentions, phrase, phrases
 from shoal.verify.stored import read_csv
 from shoal.verify.types import Check, Sayable
 from shoal.verify.values import MISSING, STAR, canonical, encode, is_text
@@ -99,9 +98,6 @@ class Leaks:
         told = " ".join(mention.text for mention in found)
         if PAGE in files:
             page = page_mentions(files[PAGE].decode("utf-8", "replace"), figures(files[MANIFEST]))
-            # Texts of the publisher may stand within a sentence of ours, such as a date.
-            given = [phrase(mention.text) for mention in found if mention.given]
-            page = [replace(one, text=part) for one in page for part in without_phrases(one.text, given)]
             known = phrases(told, _LONGEST)
             found += [one for one in page if one.loose or not phrases(one.text, _LONGEST) <= known]
         for name, data in files.items():

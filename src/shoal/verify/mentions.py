@@ -96,26 +96,6 @@ def phrases(text: str, longest: int) -> set[str]:
     return {" ".join(words[at : at + size]) for size in range(1, longest + 1) for at in range(len(words) - size + 1)}
 
 
-def without_phrases(text: str, left_out: Collection[str]) -> list[str]:
-    """Cut a text at every occurrence of some phrases, as whole words, and return the words between.
-
-    Examples
-    --------
-    >>> without_phrases("Dated 2026-01-31, for ages up to 31.", ["2026 01 31"])
-    ['dated', 'for ages up to 31']
-    """
-    words, parts = phrase(text).split(), [""]
-    runs = sorted((one.split() for one in left_out if one), key=len, reverse=True)
-    while words:
-        size = next((len(run) for run in runs if words[: len(run)] == run), 0)
-        if size:
-            parts.append("")
-        else:
-            parts[-1] += f" {words[0]}"
-        words = words[max(size, 1) :]
-    return [part.strip() for part in parts if part.strip()]
-
-
 def manifest_mentions(data: bytes) -> list[Mention]:
     """Every key, text and number of a manifest; of entries that stand there twice, both."""
     spare: list[Any] = []
