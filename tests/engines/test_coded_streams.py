@@ -160,7 +160,9 @@ def test_a_sample_tells_of_nobody_who_was_suppressed(tmp_path: Path, monkeypatch
 
 def test_a_sample_with_few_codes_passes_the_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = coded(tmp_path, rows=600)
-    text = recipe.read_text().replace("acknowledge = [", 'acknowledge = ["W-UNMODELLED:diagnosis", "W-UNMODELLED:income", ')
+    text = recipe.read_text().replace(
+        "acknowledge = [", 'acknowledge = ["W-UNMODELLED:diagnosis", "W-UNMODELLED:income", '
+    )
     start, end = text.index('[[models]]\nname = "distinct-l"'), text.index("[algorithm]")
     recipe.write_text(text[:start] + text[end:])
     people = pl.read_csv(tmp_path / "people.csv", infer_schema=False)

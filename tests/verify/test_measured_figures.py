@@ -13,7 +13,7 @@ from shoal.verify.measured import _is_interval, _is_share, _paired, _problem, wi
 
 COUNTED = Counted(
     everybody=40, alone=0.25, rows=40, answers={"s": (38, 38)}, commonest={"s": 0.5}, single={"s": 0.1}, best={"s": 0.6},
-    codes={"s": (40, 40)}, paths={"who": (20, 0.3)},
+    codes={"s": (40, 40)}, paths={"who": ((20, 20), 0.3)},
 )  # fmt: skip
 
 
@@ -76,7 +76,12 @@ def test_nobody_to_attack_is_told_only_where_that_may_be(answers: tuple[int, int
     relinking = wanted_figures({}, claims_of("bucketised"), counted)[-1]
     given = {"value": 0.0, "baseline": 0.0, "interval": [0, 1], "name": relinking.name}
     given["sentence"] = "No value of 's' is known, so there is none to guess."
-    for changes, fits in (({}, right), ({"value": 0.3}, False), ({"baseline": 0.2}, False), ({"interval": [0, 0.5]}, False)):
+    for changes, fits in (
+        ({}, right),
+        ({"value": 0.3}, False),
+        ({"baseline": 0.2}, False),
+        ({"interval": [0, 0.5]}, False),
+    ):
         forged = given | changes
         assert (_problem(relinking, forged, [(relinking, forged)], counted, None) is None) is fits
 
@@ -132,6 +137,16 @@ def test_parts_of_a_figure_fit_each_other(changes: dict[str, Any], said: str | N
     given = figure(**changes)
     found = _problem(wanted, given, [(wanted, given)], COUNTED, None)
     assert found is None if said is None else said in str(found)
+
+
+@pytest.mark.parametrize("people, ends, right", [
+    (20, [0.1455, 0.519], True), (10, [0.1078, 0.6032], False), (30, [0.1666, 0.4788], False),
+])  # fmt: skip
+def test_people_with_tokens_are_as_many_as_the_release_has(people: int, ends: list[float], right: bool) -> None:
+    (wanted,) = wanted_figures({}, claims_of("generalised", "token", "pseudonym"), COUNTED)
+    told = f"30.0% of the {people} people with a token have a combination of records that nobody else has."
+    given = figure(name=wanted.name, value=0.3, interval=ends, baseline=round(1 / people, 4), sentence=told)
+    assert (_problem(wanted, given, [(wanted, given)], COUNTED, None) is None) is right
 
 
 def test_figures_are_found_by_their_names() -> None:

@@ -67,7 +67,7 @@ class Counted:
         By sensitive column, among its rows with an answer: the share in groups that hold one value only, and the share
         that the most frequent value of each group has.
     paths
-        By column of tokens, the people, and the share of them whose combination of classes nobody else has.
+        By column of tokens, the fewest and the most people, and the share of them whose classes nobody else has.
     """
 
     everybody: int
@@ -78,7 +78,7 @@ class Counted:
     commonest: Mapping[str, float] = field(default_factory=dict)
     single: Mapping[str, float] = field(default_factory=dict)
     best: Mapping[str, float] = field(default_factory=dict)
-    paths: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    paths: Mapping[str, tuple[tuple[int, int], float]] = field(default_factory=dict)
 
     def of_sample(self, rows: int) -> Counted:
         """Keep what holds for figures of a sample: the verifier knows how many rows it has, and not which."""
@@ -164,12 +164,12 @@ def wanted_figures(manifest: Mapping[str, Any], claims: Claims, counted: Counted
         if column.coded in READ:
             found += _read_back(column, counted)
     for column in claims.role("pseudonym"):
-        found.append(_trajectories(counted.paths.get(column.name), counted.rows))
+        people, share = counted.paths.get(column.name, ((0, counted.rows), ATTESTED))
+        told = "{share} of the {people} people with a token have a combination of records that nobody else has."
+        found.append(_linking("trajectories", told, people, share))
     if any(column.coded == "shifted" for column in claims.columns):
         told = "{share} of the {people} people have gaps between their dates that nobody else has."
-        found.append(
-            Template(name="gap patterns", sentence=told, baseline=ATTESTED, trials=(0, counted.rows), whole=True)
-        )
+        found.append(_linking("gap patterns", told, (0, counted.rows)))
     return found
 
 
@@ -178,16 +178,9 @@ def _alone(name: str, told: str, counted: Counted) -> Template:
     return Template(name=name, sentence=told, value=counted.alone, trials=many, whole=True, counted=True)
 
 
-def _trajectories(paths: tuple[int, float] | None, rows: int) -> Template:
-    name, told = (
-        "trajectories",
-        "{share} of the {people} people with a token have a combination of records that nobody else has.",
-    )
-    if paths is None:
-        return Template(name=name, sentence=told, baseline=ATTESTED, trials=(0, rows), whole=True)
-    people, share = paths
-    baseline = 1.0 / people if people else None
-    return Template(name=name, sentence=told, value=share, baseline=baseline, trials=(people, people), whole=True)
+def _linking(name: str, told: str, trials: tuple[int, int], value: float = ATTESTED) -> Template:
+    """Give the figure of people whose linked records single them out; its sentence tells how many people there are."""
+    return Template(name=name, sentence=told, value=value, baseline=ATTESTED, trials=trials, whole=True)
 
 
 def _unchanged(n: int, baseline: float | None) -> list[Template]:

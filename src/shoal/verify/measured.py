@@ -149,7 +149,7 @@ def _counted(claims: Claims, quasi: Classes, facts: Facts, histories: Histories)
         single=single,
         best=best,
         codes={name: (many, many) for name, many in histories.codes.items()},
-        paths=histories.paths,
+        paths={name: ((people, people), share) for name, (people, share) in histories.paths.items()},
     )
 
 
@@ -193,7 +193,7 @@ def _problem(
         wanted = 0.0
     if not _same_baseline(baseline, wanted):
         return f"The baseline of the figure '{name}' is not the one of such a release."
-    if trials[0] > one.trials[1] or not _is_interval(value, figure["interval"], trials):
+    if not one.trials[0] <= trials[0] <= one.trials[1] or not _is_interval(value, figure["interval"], trials):
         return f"The interval of the figure '{name}' is not the one of its value."
     if one.whole and trials[0] == trials[1] and not _is_share(value, trials[0]):
         return f"The figure '{name}' is no share of {trials[0]:,}."
