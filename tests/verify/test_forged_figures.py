@@ -7,6 +7,7 @@ from itertools import islice
 
 import pytest
 
+from shoal.errors import InfeasibleError
 from tests.conftest import many
 from tests.verify.forging import ALGORITHMS, Manifest, forgeries, manifest_of, problems, release_of
 
@@ -44,7 +45,10 @@ def test_every_forgery_is_refused_unless_it_is_attested(name: str) -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_honest_figures_pass(name: str) -> None:
     for seed in range(100, 100 + many(1, 40)):
-        release = release_of(name, seed)
+        try:
+            release = release_of(name, seed)
+        except InfeasibleError:  # one disease is too frequent for anatomy
+            continue
         assert problems(release, manifest_of(release)) == [], seed
 
 

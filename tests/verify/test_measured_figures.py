@@ -12,8 +12,8 @@ from shoal.verify.figures import Counted, Template, drawn_rows, wanted_figures
 from shoal.verify.measured import _is_interval, _is_share, _paired, _problem, wilson
 
 COUNTED = Counted(
-    everybody=40, alone=0.25, rows=40, answers={"s": (38, 38)}, commonest={"s": 0.5}, single={"s": 0.1}, best={"s": 0.6},
-    codes={"s": (40, 40)}, paths={"who": ((20, 20), 0.3)},
+    everybody=40, alone=0.25, rows=40, answers={"s": (38, 38)}, commonest={"s": 0.5}, single={"s": 0.1},
+    best={"s": 0.6}, codes={"s": (40, 40)}, paths={"who": ((20, 20), 0.3)},
 )  # fmt: skip
 
 

@@ -261,10 +261,10 @@ def _bucketised(manifest: Mapping[str, Any], claims: Claims, counted: Counted) -
         known: dict[str, Any] = {"column": name, "trials": many}
         single, best = counted.single.get(name, ATTESTED), counted.best.get(name, ATTESTED)
         # Without an answer among the attacked rows nothing is guessed, which has a sentence of its own.
-        said = {"sentence": learnt if many[1] else none, "nobody": "" if many[0] else none}
+        guessed, nobody = learnt if many[1] else none, "" if many[0] else none
         found += [
             Template(name=f"homogeneity of {name}", sentence=one, value=single, whole=True, **known),
-            Template(name=f"relinking of {name}", baseline=best, **said, **known),
+            Template(name=f"relinking of {name}", sentence=guessed, nobody=nobody, baseline=best, **known),
         ]
     return found
 
@@ -278,8 +278,8 @@ def _read_back(column: Column, counted: Counted) -> list[Template]:
     return [
         Template(
             name=f"{name}: {column.name}",
-            sentence=f"Column '{{column}}': {what} against {f'{size:,}' if low == high else '{size}'} true values reads "
-            f"{{whole_share}} of the other records{how}{{spread}}; {guess} would be right for {{whole_naive}}.",
+            sentence=f"Column '{{column}}': {what} against {f'{size:,}' if low == high else '{size}'} true values "
+            f"reads {{whole_share}} of the other records{how}{{spread}}; {guess} would be right for {{whole_naive}}.",
             column=column.name,
             baseline=ATTESTED,
             trials=(1, high - size if low == high else counted.rows),
