@@ -186,12 +186,8 @@ def _problem(
         return f"The sentence of the figure '{name}' is not the one that such a figure has, or tells another number."
     if not one.attested and abs(value - one.value) > _ROUNDED:
         return f"The figure '{name}' is not the one that can be counted in the release."
-    trials, wanted = _trials(one, parts, pairs, counted), one.baseline
-    if parts.get("people"):
-        wanted = 1.0 / trials[0] if trials[0] else None
-    elif parts.get("share") is None:
-        wanted = 0.0
-    if not _same_baseline(baseline, wanted):
+    trials = _trials(one, parts, pairs, counted)
+    if not _same_baseline(baseline, _baseline(one, parts, trials[0])):
         return f"The baseline of the figure '{name}' is not the one of such a release."
     if not one.trials[0] <= trials[0] <= one.trials[1] or not _is_interval(value, figure["interval"], trials):
         return f"The interval of the figure '{name}' is not the one of its value."
@@ -237,6 +233,13 @@ def _trials(
         return one.trials
     low, high = (share + side * _ROUNDED for side in (-1, 1))
     return max(math.ceil(low * counted.rows), 0), min(math.floor(high * counted.rows), counted.rows)
+
+
+def _baseline(one: Template, parts: Mapping[str, str | None], trials: int) -> float | None:
+    """Give the naive guess: one of the people that a sentence counts, or none where there was nobody to attack."""
+    if parts.get("people"):
+        return 1.0 / trials if trials else None
+    return one.baseline if parts.get("share") is not None else 0.0
 
 
 def _same_baseline(given: float | None, wanted: float | None) -> bool:
