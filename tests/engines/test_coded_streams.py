@@ -158,6 +158,24 @@ def test_a_sample_tells_of_nobody_who_was_suppressed(tmp_path: Path, monkeypatch
     assert all(one and 0.2 < int(one[1]) / released < 0.3 for one in told)
 
 
+def test_a_sample_with_few_codes_passes_the_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = coded(tmp_path, rows=600)
+    text = recipe.read_text().replace(
+        "acknowledge = [", 'acknowledge = ["W-UNMODELLED:diagnosis", "W-UNMODELLED:income", '
+    )
+    start, end = text.index('[[models]]\nname = "distinct-l"'), text.index("[algorithm]")
+    recipe.write_text(text[:start] + text[end:])
+    people = pl.read_csv(tmp_path / "people.csv", infer_schema=False)
+    few = pl.int_range(pl.len()) < 20
+    people.with_columns(pl.when(few).then("income"), pl.when(few).then("diagnosis")).write_csv(tmp_path / "people.csv")
+    monkeypatch.setattr(StoredRows, "most", lambda rows, memory: 250)
+    code, sentence, files = outcome(recipe, "duckdb")
+    assert code == 0, sentence
+    sizes = [one["name"] for one in json.loads(files["manifest.json"])["measured"]]
+    assert sizes.count("frequency matching: diagnosis") == 1  # of two sizes where there are 15 codes
+    assert shoal.verify_release(tmp_path / "out-duckdb").passed
+
+
 def test_draws_of_a_sample_are_known_to_come_from_the_values_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

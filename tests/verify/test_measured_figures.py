@@ -12,8 +12,8 @@ from shoal.verify.figures import Counted, Template, drawn_rows, wanted_figures
 from shoal.verify.measured import _is_interval, _is_share, _paired, _problem, wilson
 
 COUNTED = Counted(
-    everybody=40, alone=0.25, rows=40, answers={"s": 38}, commonest={"s": 0.5}, single={"s": 0.1}, best={"s": 0.6},
-    codes={"s": 40}, paths={"who": (20, 0.3)},
+    everybody=40, alone=0.25, rows=40, answers={"s": (38, 38)}, commonest={"s": 0.5}, single={"s": 0.1},
+    best={"s": 0.6}, codes={"s": (40, 40)}, paths={"who": ((20, 20), 0.3)},
 )  # fmt: skip
 
 
@@ -53,10 +53,37 @@ def test_numbers_of_a_column_that_only_the_publisher_knows_are_attested() -> Non
     known, unknown = (wanted_figures({}, claims_of("bucketised"), one) for one in (COUNTED, COUNTED.of_sample(20)))
     assert [one.attested for one in known] == [False, False, True]
     assert [one.attested for one in unknown] == [False, True, True]
-    assert [one.trials for one in unknown] == [(40, 40), (0, 20), (0, 20)]
+    assert [one.trials for one in unknown] == [(40, 40), (18, 20), (18, 20)]
     assert known[2].baseline == 0.6
     assert unknown[2].baseline is not None
     assert math.isnan(unknown[2].baseline)
+
+
+@pytest.mark.parametrize("codes, drawn, wanted, optional", [
+    (40, 20, 2, 0), (40, 14, 1, 0), (40, 1, 0, 0), (30, 20, 2, 1), (20, 20, 2, 2), (10, 20, 1, 1), (1, 20, 0, 0),
+])  # fmt: skip
+def test_a_sample_may_have_too_few_codes_for_two_sizes(codes: int, drawn: int, wanted: int, optional: int) -> None:
+    """Of 40 rows ``drawn`` are attacked: these have from ``codes + drawn - 40`` codes to all."""
+    counted = Counted(everybody=40, alone=0.0, rows=40, codes={"s": (codes, codes)}).of_sample(drawn)
+    found = wanted_figures({}, claims_of("generalised", "mapping"), counted)
+    assert (len(found), sum(one.optional for one in found)) == (wanted, optional)
+    assert _paired(found, []) == ([], None if optional == wanted else "frequency matching: s")
+
+
+@pytest.mark.parametrize("answers, right", [((38, 38), False), ((0, 38), True), ((0, 0), True)])
+def test_nobody_to_attack_is_told_only_where_that_may_be(answers: tuple[int, int], right: bool) -> None:
+    counted = Counted(everybody=40, alone=0.0, rows=40, answers={"s": answers})
+    relinking = wanted_figures({}, claims_of("bucketised"), counted)[-1]
+    given = {"value": 0.0, "baseline": 0.0, "interval": [0, 1], "name": relinking.name}
+    given["sentence"] = "No value of 's' is known, so there is none to guess."
+    for changes, fits in (
+        ({}, right),
+        ({"value": 0.3}, False),
+        ({"baseline": 0.2}, False),
+        ({"interval": [0, 0.5]}, False),
+    ):
+        forged = given | changes
+        assert (_problem(relinking, forged, [(relinking, forged)], counted, None) is None) is fits
 
 
 def test_names_of_columns_are_no_patterns() -> None:
@@ -79,6 +106,8 @@ def test_without_anybody_to_attack_nothing_is_known() -> None:
     assert wilson(0.0, 0) == (0.0, 1.0)
     assert _is_interval(0.0, [0, 1], (0, 0))
     assert not _is_interval(0.0, [0, 0.5], (0, 0))
+    assert not _is_interval(0.4, [0, 1], (0, 0))
+    assert not _is_interval(0.4, [0, 1], (0, 20))
 
 
 @pytest.mark.parametrize("value, trials, right", [
@@ -108,6 +137,16 @@ def test_parts_of_a_figure_fit_each_other(changes: dict[str, Any], said: str | N
     given = figure(**changes)
     found = _problem(wanted, given, [(wanted, given)], COUNTED, None)
     assert found is None if said is None else said in str(found)
+
+
+@pytest.mark.parametrize("people, ends, right", [
+    (20, [0.1455, 0.519], True), (10, [0.1078, 0.6032], False), (30, [0.1666, 0.4788], False),
+])  # fmt: skip
+def test_people_with_tokens_are_as_many_as_the_release_has(people: int, ends: list[float], right: bool) -> None:
+    (wanted,) = wanted_figures({}, claims_of("generalised", "token", "pseudonym"), COUNTED)
+    told = f"30.0% of the {people} people with a token have a combination of records that nobody else has."
+    given = figure(name=wanted.name, value=0.3, interval=ends, baseline=round(1 / people, 4), sentence=told)
+    assert (_problem(wanted, given, [(wanted, given)], COUNTED, None) is None) is right
 
 
 def test_figures_are_found_by_their_names() -> None:

@@ -59,32 +59,37 @@ class Counted:
         Share of them that no other row equals on all quasi-identifiers.
     rows
         Rows that were attacked: everybody, or those of a sample.
-    answers
-        By sensitive column, its rows with an answer; left out where only the publisher knows which these are.
+    answers, codes
+        By sensitive and by coded column, the fewest and the most attacked rows that have an answer or a code.
     commonest
         By sensitive column, the share of its most frequent value among all rows; missing is a value here.
     single, best
         By sensitive column, among its rows with an answer: the share in groups that hold one value only, and the share
         that the most frequent value of each group has.
-    codes
-        By coded column, the rows that have a code.
     paths
-        By column of tokens, the people, and the share of them whose combination of classes nobody else has.
+        By column of tokens, the fewest and the most people, and the share of them whose classes nobody else has.
     """
 
     everybody: int
     alone: float
     rows: int
-    answers: Mapping[str, int] = field(default_factory=dict)
+    answers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    codes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     commonest: Mapping[str, float] = field(default_factory=dict)
     single: Mapping[str, float] = field(default_factory=dict)
     best: Mapping[str, float] = field(default_factory=dict)
-    codes: Mapping[str, int] = field(default_factory=dict)
-    paths: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    paths: Mapping[str, tuple[tuple[int, int], float]] = field(default_factory=dict)
 
     def of_sample(self, rows: int) -> Counted:
-        """Keep what holds for figures of a sample, of which the verifier knows no more than its rows."""
-        return Counted(everybody=self.everybody, alone=self.alone, rows=rows)
+        """Keep what holds for figures of a sample: the verifier knows how many rows it has, and not which."""
+        left_out = self.everybody - rows
+        if not left_out:
+            return self
+        answers, codes = (
+            {name: (max(low - left_out, 0), min(high, rows)) for name, (low, high) in ranges.items()}
+            for ranges in (self.answers, self.codes)
+        )
+        return Counted(everybody=self.everybody, alone=self.alone, rows=rows, answers=answers, codes=codes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +118,10 @@ class Template:
         Name of a figure whose share of the rows the trials are.
     counted
         Whether it is of all rows even where the rest was measured on a sample.
+    optional
+        Whether a manifest may lack it, since the sample may have had too few codes.
+    nobody
+        What it says instead where there was nobody to attack; empty where there always is.
     """
 
     name: str
@@ -125,6 +134,8 @@ class Template:
     within: str | None = None
     part: str | None = None
     counted: bool = False
+    optional: bool = False
+    nobody: str = ""
 
     @property
     def attested(self) -> bool:
@@ -134,7 +145,8 @@ class Template:
     def pattern(self, sampled: bool) -> re.Pattern[str]:
         """Compile the sentence to a pattern, with what a figure of a sample has to add."""
         parts = _PARTS | {"column": re.escape(self.column)}
-        text = re.sub(r"\\{(\w+)\\}", lambda part: parts[part[1]], re.escape(self.sentence))
+        said = "|".join(re.escape(text) for text in (self.sentence, self.nobody) if text)
+        text = re.sub(r"\\{(\w+)\\}", lambda part: parts[part[1]], f"(?:{said})")
         if sampled and not self.counted:
             text += _SAMPLE + (re.escape(_TOO_HIGH) if self.name.startswith(_CROWDED) else "")
             text += re.escape(_TOO_LOW) if self.name.startswith(_LEARNT) else ""
@@ -152,12 +164,12 @@ def wanted_figures(manifest: Mapping[str, Any], claims: Claims, counted: Counted
         if column.coded in READ:
             found += _read_back(column, counted)
     for column in claims.role("pseudonym"):
-        found.append(_trajectories(counted.paths.get(column.name), counted.rows))
+        people, share = counted.paths.get(column.name, ((0, counted.rows), ATTESTED))
+        told = "{share} of the {people} people with a token have a combination of records that nobody else has."
+        found.append(_linking("trajectories", told, people, share))
     if any(column.coded == "shifted" for column in claims.columns):
         told = "{share} of the {people} people have gaps between their dates that nobody else has."
-        found.append(
-            Template(name="gap patterns", sentence=told, baseline=ATTESTED, trials=(0, counted.rows), whole=True)
-        )
+        found.append(_linking("gap patterns", told, (0, counted.rows)))
     return found
 
 
@@ -166,16 +178,9 @@ def _alone(name: str, told: str, counted: Counted) -> Template:
     return Template(name=name, sentence=told, value=counted.alone, trials=many, whole=True, counted=True)
 
 
-def _trajectories(paths: tuple[int, float] | None, rows: int) -> Template:
-    name, told = (
-        "trajectories",
-        "{share} of the {people} people with a token have a combination of records that nobody else has.",
-    )
-    if paths is None:
-        return Template(name=name, sentence=told, baseline=ATTESTED, trials=(0, rows), whole=True)
-    people, share = paths
-    baseline = 1.0 / people if people else None
-    return Template(name=name, sentence=told, value=share, baseline=baseline, trials=(people, people), whole=True)
+def _linking(name: str, told: str, trials: tuple[int, int], value: float = ATTESTED) -> Template:
+    """Give the figure of people whose linked records single them out; its sentence tells how many people there are."""
+    return Template(name=name, sentence=told, value=value, baseline=ATTESTED, trials=trials, whole=True)
 
 
 def _unchanged(n: int, baseline: float | None) -> list[Template]:
@@ -252,41 +257,42 @@ def _bucketised(manifest: Mapping[str, Any], claims: Claims, counted: Counted) -
     )
     found = [_alone("uniqueness", told, counted)]
     for column in claims.role("sensitive"):
-        name, many = column.name, counted.answers.get(column.name)
-        known: dict[str, Any] = {"column": name, "trials": (0, counted.rows) if many is None else (many, many)}
+        name, many = column.name, counted.answers[column.name]
+        known: dict[str, Any] = {"column": name, "trials": many}
         single, best = counted.single.get(name, ATTESTED), counted.best.get(name, ATTESTED)
-        found.append(Template(name=f"homogeneity of {name}", sentence=one, value=single, whole=True, **known))
-        empty = many == 0
-        found.append(
-            Template(name=f"relinking of {name}", sentence=none if empty else learnt, baseline=0.0 if empty else best,
-                     value=0.0 if empty else ATTESTED, **known)
-        )  # fmt: skip
+        # Without an answer among the attacked rows nothing is guessed, which has a sentence of its own.
+        guessed, nobody = learnt if many[1] else none, "" if many[0] else none
+        found += [
+            Template(name=f"homogeneity of {name}", sentence=one, value=single, whole=True, **known),
+            Template(name=f"relinking of {name}", sentence=guessed, nobody=nobody, baseline=best, **known),
+        ]
     return found
 
 
 def _read_back(column: Column, counted: Counted) -> list[Template]:
     """List how many codes of a column are read back with a sample of true values, by the size of the sample."""
-    many = counted.codes.get(column.name)
-    if many is None:
-        sizes = [("{size}", counted.rows)] * len(_SHARES)
-    else:
-        known = {max(1, round(share * many)) for share in _SHARES}
-        sizes = [(f"{size:,}", many - size) for size in sorted(known) if 0 < size < many]
+    low, high = counted.codes[column.name]
     ways = [("frequency matching", "Counting the codes", "", "guessing the commonest value")]
     if column.coded == "graded":
         ways = [(f"rank matching, {what}", "Sorting the codes", f" {what}", "one guess for all") for what in _RANKS]
     return [
         Template(
             name=f"{name}: {column.name}",
-            sentence=f"Column '{{column}}': {what} against {size} true values reads {{whole_share}} of the other "
-            f"records{how}{{spread}}; {guess} would be right for {{whole_naive}}.",
+            sentence=f"Column '{{column}}': {what} against {f'{size:,}' if low == high else '{size}'} true values "
+            f"reads {{whole_share}} of the other records{how}{{spread}}; {guess} would be right for {{whole_naive}}.",
             column=column.name,
             baseline=ATTESTED,
-            trials=(1, rest),
+            trials=(1, high - size if low == high else counted.rows),
+            optional=place >= len(_sample_sizes(low)),
         )
-        for size, rest in sizes
+        for place, size in enumerate(_sample_sizes(high))
         for name, what, how, guess in ways
     ]
+
+
+def _sample_sizes(codes: int) -> list[int]:
+    """List the sizes of the attacker's samples of a number of codes that leave some to read; few codes have fewer."""
+    return sorted(size for size in {max(1, round(share * codes)) for share in _SHARES} if size < codes)
 
 
 def drawn_rows(figures: Sequence[Mapping[str, Any]]) -> tuple[int, int] | None:

@@ -95,9 +95,9 @@ def check_measured(
     sample = drawn_rows(figures)
     problem = None
     if sample is not None:
-        counted = counted.of_sample(sample[0])
-        if sample[1] != counted.everybody or not 0 < sample[0] < sample[1]:
+        if sample[1] != counted.everybody or not 0 < sample[0] <= sample[1]:
             problem = "Figures of attacks are said to be of a sample that is none of this release."
+        counted = counted.of_sample(min(sample[0], counted.everybody))
     wanted = wanted_figures(manifest, claims, counted)
     pairs, lost = _paired(wanted, figures)
     if lost is not None:
@@ -129,15 +129,17 @@ def _counted(claims: Claims, quasi: Classes, facts: Facts, histories: Histories)
         name = column.name
         values = facts.attribute([name]).rows
         commonest[name] = float(values.max(initial=0) / max(values.sum(), 1))
+        answers[name] = 0, rows
         if column.coded is not None and not column.answers:
             continue  # a code may stand for a non-answer, which only the publisher knows
         mine = facts.histogram([name]).answers()
         many = np.bincount(mine.group, minlength=mine.classes)
         largest = np.zeros(mine.classes)
         np.maximum.at(largest, mine.group, mine.rows)
-        answers[name] = int(mine.rows.sum())
-        single[name] = float(mine.rows[many[mine.group] == 1].sum() / max(answers[name], 1))
-        best[name] = float(largest.sum() / max(answers[name], 1))
+        total = int(mine.rows.sum())
+        answers[name] = total, total
+        single[name] = float(mine.rows[many[mine.group] == 1].sum() / max(total, 1))
+        best[name] = float(largest.sum() / max(total, 1))
     return Counted(
         everybody=rows,
         alone=float((quasi.sizes == 1).sum() / max(rows, 1)),
@@ -146,8 +148,8 @@ def _counted(claims: Claims, quasi: Classes, facts: Facts, histories: Histories)
         commonest=commonest,
         single=single,
         best=best,
-        codes=histories.codes,
-        paths=histories.paths,
+        codes={name: (many, many) for name, many in histories.codes.items()},
+        paths={name: ((people, people), share) for name, (people, share) in histories.paths.items()},
     )
 
 
@@ -160,6 +162,8 @@ def _paired(wanted: Sequence[Template], figures: Sequence[Mapping[str, Any]]) ->
     found: list[_Pair] = []
     for one in wanted:
         mine = next((figure for figure in left if figure["name"] == one.name), None)
+        if mine is None and one.optional:
+            continue
         if mine is None:
             return found, one.name
         left.remove(mine)
@@ -177,16 +181,15 @@ def _problem(
     """Say what is wrong with a figure, in a sentence; None where it fits its template."""
     name, value, baseline = one.name, figure["value"], figure["baseline"]
     found = one.pattern(sample is not None).fullmatch(figure["sentence"])
-    if found is None or not _tells(found.groupdict(), figure, sample):
+    parts = {} if found is None else found.groupdict()
+    if found is None or not _tells(parts, figure, sample):
         return f"The sentence of the figure '{name}' is not the one that such a figure has, or tells another number."
     if not one.attested and abs(value - one.value) > _ROUNDED:
         return f"The figure '{name}' is not the one that can be counted in the release."
-    trials, wanted = _trials(one, found.groupdict(), pairs, counted), one.baseline
-    if found.groupdict().get("people"):
-        wanted = 1.0 / trials[0] if trials[0] else None
-    if not _same_baseline(baseline, wanted):
+    trials = _trials(one, parts, pairs, counted)
+    if not _same_baseline(baseline, _baseline(one, parts, trials[0])):
         return f"The baseline of the figure '{name}' is not the one of such a release."
-    if trials[0] > one.trials[1] or not _is_interval(value, figure["interval"], trials):
+    if not one.trials[0] <= trials[0] <= one.trials[1] or not _is_interval(value, figure["interval"], trials):
         return f"The interval of the figure '{name}' is not the one of its value."
     if one.whole and trials[0] == trials[1] and not _is_share(value, trials[0]):
         return f"The figure '{name}' is no share of {trials[0]:,}."
@@ -218,6 +221,8 @@ def _trials(
 ) -> tuple[int, int]:
     """Give the fewest and the most trials that a figure can have."""
     people = parts.get("people")
+    if parts.get("share") is None:
+        return 0, 0
     if people is not None:
         return (number(people), number(people))
     size = parts.get("size")
@@ -226,8 +231,15 @@ def _trials(
     share = next((float(other["value"]) for _, other in pairs if other["name"] == one.part), None)
     if share is None:
         return one.trials
-    low, high = (share + side * _ROUNDED / 2 for side in (-1, 1))
+    low, high = (share + side * _ROUNDED for side in (-1, 1))
     return max(math.ceil(low * counted.rows), 0), min(math.floor(high * counted.rows), counted.rows)
+
+
+def _baseline(one: Template, parts: Mapping[str, str | None], trials: int) -> float | None:
+    """Give the naive guess: one of the people that a sentence counts, or none where there was nobody to attack."""
+    if parts.get("people"):
+        return 1.0 / trials if trials else None
+    return one.baseline if parts.get("share") is not None else 0.0
 
 
 def _same_baseline(given: float | None, wanted: float | None) -> bool:
@@ -244,12 +256,16 @@ def _is_share(value: float, trials: int) -> bool:
 def _is_interval(value: float, interval: Sequence[float], trials: tuple[int, int]) -> bool:
     """Whether an interval is the 95 % Wilson interval of a share for some number of trials between two."""
     low, high = trials
+    if value > 0:
+        low = max(low, 1)  # of no trials there is no share
+        if high < low:
+            return False
     width = interval[1] - interval[0]
     while low < high:
         middle = (low + high) // 2
         ends = wilson(value, middle)
         low, high = (low, middle) if ends[1] - ends[0] <= width else (middle + 1, high)
-    near = {low, max(low - 1, trials[0])}
+    near = {low, max(low - 1, trials[0], int(value > 0))}
     return any(
         all(abs(end - given) <= _END for end, given in zip(wilson(value, many), interval, strict=True)) for many in near
     )
