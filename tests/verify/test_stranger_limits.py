@@ -194,7 +194,7 @@ def test_the_bound_is_above_the_exact_chance() -> None:
 
 def test_whole_numbers_are_read_without_their_fraction() -> None:
     """With it every cell of a column of floats would hold a number more, and only half of them were somebody's."""
-    given = [100_000 + 7 * place for place in range(1000)]
+    given = [100_000 + 701 * place for place in range(1000)]
     assert whole([float(one) for one in given[:3]], given) == held(3)
     assert whole(given[:3], [float(one) for one in given]) == held(3)
 

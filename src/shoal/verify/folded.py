@@ -73,7 +73,7 @@ _WRITTEN = "|".join((
     rf"\d{{1,2}}{_ORDINAL}[ .-]*(?:of |de |di )?{_NAMED_MONTH}[ .,/-]*(?:of |de |del )?\d{{2,4}}",
     rf"{_NAMED_MONTH}[ .-]*\d{{1,2}}{_ORDINAL}[ ,.-]+\d{{4}}",
     rf"\d{{4}}[ .-]*{_NAMED_MONTH}[ .-]*\d{{1,2}}",
-    r"\d{4} ?年 ?\d{1,2} ?月 ?\d{1,2}",
+    r"\d{4} ?年 ?\d{1,2} ?月 ?\d{1,2} ?日?",
     r"\d{8,}",
 ))  # fmt: skip
 # What an identifier that is a date looks like; eight digits without a mark may well be another number.
@@ -180,9 +180,13 @@ def dates(texts: pl.Series, *, whole: bool = False) -> pl.DataFrame:
         the day first or the month first is there in both readings.
     """
     there = texts.to_frame("text").with_row_index("place")
-    there = there.filter(pl.col("text").str.contains(r"\p{Nd}.*\p{Nd}")).with_columns(fold(pl.col("text")))
-    if whole:
+    there = there.filter(pl.col("text").str.contains("[0-9][^0-9]+[0-9]" if whole else "[0-9].*[0-9]"))
+    if there.height:
+        there = there.with_columns(fold(pl.col("text")))
+    if there.height and whole:
         there = there.filter(pl.col("text").str.contains(_WHOLE_DATE))
+    if not there.height:
+        return pl.DataFrame(schema={"place": pl.UInt32, "key": pl.String})
     found = there.select("place", written=pl.col("text").str.extract_all(_WRITTEN)).explode("written").drop_nulls()
     different = found["written"].unique()
     read = [list(_readings(one)) for one in different]
