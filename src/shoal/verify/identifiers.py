@@ -90,7 +90,9 @@ class OwnIdentifiers:
         problems = []
         for name in self._known:
             mine = {column: self._contained(name, column, level) for column in self._columns}
-            problems += [f"{rows:,} cells of '{column}' hold their row's '{name}'" for column, rows in mine.items() if rows]
+            problems += [
+                f"{rows:,} cells of '{column}' hold their row's '{name}'" for column, rows in mine.items() if rows
+            ]
             often = [column for column in self._columns if self._repeats(name, column, level)]
             problems += [f"'{column}' repeats '{name}' more often than chance" for column in often]
         detail = (
@@ -114,7 +116,9 @@ class _Cells:
     """The different cells of a batch, by column, and the keys by which identifiers are looked for in them."""
 
     def __init__(self, released: Coded, ways: set[str]) -> None:
-        self._held = {name: Held(released[name].codes, cell_texts(released[name].distinct)) for name in released.frame.columns}
+        self._held = {
+            name: Held(released[name].codes, cell_texts(released[name].distinct)) for name in released.frame.columns
+        }
         texts = [name for name in self._held if not released[name].distinct.dtype.is_numeric()]
         self._keys: dict[str, dict[str, pl.DataFrame]] = {way: {} for way in (_WORDS, _DATES, _VALUES)}
         for name, held in self._held.items():

@@ -59,7 +59,9 @@ class Anybody:
         looked = self._hidden.looked(pl.concat(heard).unique()) if heard else []
         for cells in self._columns.values():
             cells.flush(looked)
-        pairs = sum(cells.numbered for cells in self._columns.values()) * sum(digits.height > 0 for *_, digits in looked)
+        pairs = sum(cells.numbered for cells in self._columns.values()) * sum(
+            digits.height > 0 for *_, digits in looked
+        )
         for (_, column), cells in self._columns.items():
             for name, held in cells.held(looked, _LEVEL / max(pairs, 1)).items():
                 if held:
@@ -296,7 +298,9 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None, lev
 
 def _near(found: pl.DataFrame, digits: pl.DataFrame) -> float:
     """Numbers of a column that would be identifiers if all identifiers were a little larger or smaller, on average."""
-    ours, theirs = (np.sort(keys["key"].cast(pl.Int64, strict=False).drop_nulls().to_numpy()) for keys in (found, digits))
+    ours, theirs = (
+        np.sort(keys["key"].cast(pl.Int64, strict=False).drop_nulls().to_numpy()) for keys in (found, digits)
+    )
     if not len(theirs):
         return 0.0
     met = 0
