@@ -56,7 +56,9 @@ def test_problems_of_every_identifier_and_column_are_told() -> None:
     )
 
 
-@pytest.mark.parametrize("own, others, found", [(1, 0, True), (1, 1, False), (4, 4, True), (2, 5, False), (30, 400, True)])
+@pytest.mark.parametrize(
+    "own, others, found", [(1, 0, True), (1, 1, False), (4, 4, True), (2, 5, False), (30, 400, True)]
+)
 def test_names_that_stand_in_other_rows_too(own: int, others: int, found: bool) -> None:
     """One cell tells where no other cell holds anybody's; else there have to be more than chance brings."""
     names = [f"name{row}" for row in range(1000)]
@@ -81,9 +83,10 @@ def test_every_row_of_a_person_counts_once() -> None:
 def test_a_small_column_of_numbers_is_copied(own: Any, rows: int, found: bool) -> None:
     """Thirteen different numbers come to their own rows by chance in fewer than one of a thousand million tables."""
     numbers = [1000 + 37 * row for row in range(rows)]
-    assert said([own(one) if own is not float else float(one) for one in numbers], numbers if own is not str else [str(one) for one in numbers]) == (
-        REPEATS if found else FINE
-    )
+    assert said(
+        [own(one) if own is not float else float(one) for one in numbers],
+        numbers if own is not str else [str(one) for one in numbers],
+    ) == (REPEATS if found else FINE)
 
 
 @pytest.mark.parametrize("seed", range(many(5, 100)))
@@ -108,7 +111,12 @@ def test_honest_numbers_are_no_copies(seed: int) -> None:
     draw = np.random.default_rng(seed)
     rows = np.arange(1, 1001)
     block = int(draw.integers(10, 400))
-    honest = [(rows - 1) % block + 1, (rows - 1) // int(draw.integers(2, 9)) + 1, draw.poisson(500, 1000), draw.integers(0, 5, 1000)]
+    honest = [
+        (rows - 1) % block + 1,
+        (rows - 1) // int(draw.integers(2, 9)) + 1,
+        draw.poisson(500, 1000),
+        draw.integers(0, 5, 1000),
+    ]
     people = (rows - 1) // 6 + 1
     constant = draw.integers(1, 200, 200)[people - 1]
     order = draw.permutation(1000)

@@ -93,8 +93,19 @@ def write_date(draw: Draw, day: date) -> str:
     """Write a date in one of its usual spellings; none of them is another date's as well."""
     language = pick(draw, list(MONTHS))
     month = MONTHS[language][day.month - 1]
-    plain = [f"{day:%Y-%m-%d}", f"{day:%d.%m.%Y}", f"{day.day}/{day.month}/{day.year}", f"{day:%m/%d/%Y}", f"{day:%d-%m-%Y}", f"{day:%Y%m%d}"]
-    named = [f"{day.day}. {month} {day.year}", f"{day.day} {month[:3] if language == 'en' else month} {day.year}", f"{month} {day.day}, {day.year}"]
+    plain = [
+        f"{day:%Y-%m-%d}",
+        f"{day:%d.%m.%Y}",
+        f"{day.day}/{day.month}/{day.year}",
+        f"{day:%m/%d/%Y}",
+        f"{day:%d-%m-%Y}",
+        f"{day:%Y%m%d}",
+    ]
+    named = [
+        f"{day.day}. {month} {day.year}",
+        f"{day.day} {month[:3] if language == 'en' else month} {day.year}",
+        f"{month} {day.day}, {day.year}",
+    ]
     return pick(draw, [*plain, *named, f"{day.year}年{day.month}月{day.day}日"])
 
 
@@ -125,7 +136,9 @@ def test_numbers_are_found_however_they_are_spelt(seed: int) -> None:
     cells = [sentence(draw, str(draw.integers(1000))) for _ in numbers]
     assert check_anybody([pl.DataFrame({"note": cells})], [hidden], None).passed
     one = numbers[int(draw.integers(60))]
-    grouped = pick(draw, [one, f"{one[:3]} {one[3:6]} {one[6:]}", f"{one[:4]}-{one[4:]}", f"{one[:3]}/{one[3:]}", " ".join(one)])
+    grouped = pick(
+        draw, [one, f"{one[:3]} {one[3:6]} {one[6:]}", f"{one[:4]}-{one[4:]}", f"{one[:3]}/{one[3:]}", " ".join(one)]
+    )
     cells[int(draw.integers(60))] = sentence(draw, other_digits(draw, grouped))
     assert not check_anybody([pl.DataFrame({"note": cells})], [hidden], None).passed, ascii(grouped)
 
@@ -136,15 +149,21 @@ def test_dates_are_found_however_they_are_spelt(seed: int) -> None:
     born = [date(1930, 1, 1) + timedelta(days=int(day)) for day in draw.integers(0, 20_000, 60)]
     seen = [date(2020, 1, 1) + timedelta(days=int(day)) for day in draw.integers(0, 1000, 60)]
     cells = [sentence(draw, f"{day:%Y-%m-%d}") for day in seen]
-    hidden = pl.Series("born", born if seed % 2 else [write_date(draw, day) if day.day > 12 else f"{day}" for day in born])
+    hidden = pl.Series(
+        "born", born if seed % 2 else [write_date(draw, day) if day.day > 12 else f"{day}" for day in born]
+    )
     if not seed % 2:
-        hidden = pl.Series("born", [f"{day:%Y-%m-%d}" if text.isdigit() else text for day, text in zip(born, hidden, strict=True)])
+        hidden = pl.Series(
+            "born", [f"{day:%Y-%m-%d}" if text.isdigit() else text for day, text in zip(born, hidden, strict=True)]
+        )
     assert check_identifier_values(pl.DataFrame({"note": cells}), [hidden]).passed
     row = int(draw.integers(60))
     written = write_date(draw, born[row])
     cells[row] = sentence(draw, other_digits(draw, written) if draw.integers(2) else written)
     check = check_identifier_values(pl.DataFrame({"note": cells}), [hidden])
-    assert check.detail == "Identifiers are left in the release: 1 cells of 'note' hold their row's 'born'.", ascii(written)
+    assert check.detail == "Identifiers are left in the release: 1 cells of 'note' hold their row's 'born'.", ascii(
+        written
+    )
 
 
 def test_the_blocks_of_letters_and_digits_are_what_they_are_taken_for() -> None:

@@ -1,7 +1,7 @@
 """Tell copied identifiers from those that meet cells by chance.
 
-Chance means: the different identifiers of a column, each with all its rows, are dealt anew to their owners. A hit counts
-by its share of the rows of its owner, so an owner is hit once at most. The sum of such hits has at every point a moment
+Chance means: the different identifiers of a column, each with all its rows, are dealt anew to their owners. A hit
+counts by its share of the rows of its owner, so an owner is hit once at most. The sum of such hits has at every point a moment
 generating function no larger than that of a Poisson variable of the same mean (Maclaurin's inequality for the sums of
 products over owners), so Chernoff's bound for that variable holds for it exactly, and not just in large tables.
 """

@@ -13,7 +13,6 @@ from shoal.verify.coded import Coded, Held
 from shoal.verify.folded import cell_texts, dates
 from shoal.verify.hidden import Hidden, Owners
 from shoal.verify.types import Check
-from shoal.verify.values import encode
 
 _WORD = r"[\p{L}\p{N}]+"
 # Numbers that count on in both columns, as rows and days of a month do, differ by the same again and again: so far
@@ -58,7 +57,7 @@ class OwnIdentifiers:
 
     def _see(self, identifier: pl.Series, cells: _Cells) -> None:
         """Compare the rows with one of their identifiers."""
-        codes, own = encode(cell_texts(identifier))
+        own = cell_texts(identifier)
         shares: np.ndarray | None = None
         owners = self._hidden.owners(identifier.name)
         for way, mine in _identifier_keys(own).items():
@@ -70,17 +69,16 @@ class OwnIdentifiers:
             known = pl.concat([known, unread])
             if not known.height:
                 continue
-            shares = owners.shares(own)[codes] if shares is None else shares
-            rows = _rows_with(codes, near)
+            shares = owners.shares(own) if shares is None else shares
             for name, keys in cells.keys(way).items():
                 reach = cells.reach(name, keys.join(known, on="key"))
                 if not reach.any():
                     continue
-                hit = cells.hits(name, keys, rows, own if way == _WORDS else None)
+                hit = cells.hits(name, keys, near, own if way == _WORDS else None)
                 found = self._meetings.setdefault((identifier.name, name, way), _Meetings())
                 found.see(hit, reach, shares, max(len(owners.texts), 1))
                 if way == _VALUES:
-                    found.see_apart(_whole(own)[codes] - cells.numbers(name), shares)
+                    found.see_apart(_whole(own) - cells.numbers(name), shares)
 
     def check(self) -> Check:
         """Judge what all batches hold."""
@@ -148,12 +146,12 @@ class _Cells:
     def hits(self, name: str, keys: pl.DataFrame, rows: pl.DataFrame, own: pl.Series | None) -> np.ndarray:
         """Find the rows whose own key is one of their cell's; of texts, those whose cell has all words of them."""
         held = self._held[name]
-        asked = rows.with_columns(cell=pl.lit(pl.Series(held.codes[rows["row"].to_numpy()]).cast(pl.UInt32)))
-        met = asked.join(keys, left_on=["cell", "key"], right_on=["place", "key"], how="semi").unique("row")
+        asked = rows.with_columns(cell=pl.lit(pl.Series(held.codes[rows["place"].to_numpy()]).cast(pl.UInt32)))
+        met = asked.join(keys, left_on=["cell", "key"], right_on=["place", "key"], how="semi").unique("place")
         if own is not None:
             pairs = pl.DataFrame({"own": own.gather(met["place"]), "text": held.distinct.gather(met["cell"])})
             met = met.filter(_whole_words(pairs))
-        return met["row"].to_numpy()
+        return met["place"].to_numpy()
 
     def numbers(self, name: str) -> np.ndarray:
         """The whole number in the cell of every row, nan where there is none."""
@@ -207,8 +205,13 @@ def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], 
 
 def _owner_keys(owners: Owners) -> dict[str, pl.DataFrame]:
     """Count for every key the different identifiers that are known by it."""
-    found = {way: keys.group_by("key").agg(many=pl.len()) for way, keys in _identifier_keys(owners.texts).items()}
-    return {way: keys for way, keys in found.items() if keys.height}
+    found = {way: keys for way, keys in _identifier_keys(owners.texts).items() if keys.height}
+    one = pl.lit(1, pl.UInt32)
+    return {
+        # Whole texts are different already.
+        way: keys.select("key", many=one) if way == _VALUES else keys.group_by("key").agg(many=pl.len())
+        for way, keys in found.items()
+    }
 
 
 def _identifier_keys(texts: pl.Series) -> dict[str, pl.DataFrame]:
@@ -221,12 +224,6 @@ def _identifier_keys(texts: pl.Series) -> dict[str, pl.DataFrame]:
     # No text stands in a cell without its first word.
     begins = frame.filter("telling").select("place", key=pl.col("text").str.extract(_WORD, 0))
     return {_WORDS: begins, _DATES: days, _VALUES: rest.select("place", key="text")}
-
-
-def _rows_with(codes: np.ndarray, near: pl.DataFrame) -> pl.DataFrame:
-    """Rows of a batch, the place of the identifier of each and its keys, as far as they are near."""
-    rows = pl.DataFrame({"place": codes}, schema={"place": pl.UInt32}).with_row_index("row")
-    return rows.join(near, on="place")
 
 
 def _unique_keys(keys: Sequence[pl.DataFrame]) -> pl.DataFrame:
