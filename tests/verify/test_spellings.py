@@ -1,6 +1,6 @@
 """Spellings of names, numbers and dates that are generated: the gate finds them all, and none in honest text.
 
-The oracle is the generator: it writes an identifier in a way that people read as the same, so that the gate has to find it,
+The oracle is the generator: it writes an identifier in a way that people read as the same, so the gate has to find it,
 or text of other words, numbers and dates, in which there is nothing to find.
 """
 
@@ -24,10 +24,62 @@ CAPITALS = ["𝐀", "𝑨", "𝓐", "𝔸", "𝖠", "𝗔", "𝘼", "𝙰", "Ａ
 SMALL = ["𝐚", "𝒂", "𝓪", "𝕒", "𝖺", "𝗮", "𝙖", "𝚊", "ａ", "ⓐ"]
 ZEROS = ["٠", "۰", "०", "০", "๐", "０", "𝟎", "𝟘", "𝟶", "߀"]
 MONTHS = {
-    "en": "January February March April May June July August September October November December".split(),
-    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split(),
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split(),
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split(),
+    "en": [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ],
+    "de": [
+        "Januar",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
+    ],
+    "fr": [
+        "janvier",
+        "février",
+        "mars",
+        "avril",
+        "mai",
+        "juin",
+        "juillet",
+        "août",
+        "septembre",
+        "octobre",
+        "novembre",
+        "décembre",
+    ],
+    "es": [
+        "enero",
+        "febrero",
+        "marzo",
+        "abril",
+        "mayo",
+        "junio",
+        "julio",
+        "agosto",
+        "septiembre",
+        "octubre",
+        "noviembre",
+        "diciembre",
+    ],
 }
 Draw = np.random.Generator
 

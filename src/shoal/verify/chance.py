@@ -1,9 +1,9 @@
 """Tell copied identifiers from those that meet cells by chance.
 
 Chance means: the different identifiers of a column, each with all its rows, are dealt anew to their owners. A hit
-counts by its share of the rows of its owner, so an owner is hit once at most. The sum of such hits has at every point a moment
-generating function no larger than that of a Poisson variable of the same mean (Maclaurin's inequality for the sums of
-products over owners), so Chernoff's bound for that variable holds for it exactly, and not just in large tables.
+counts by its share of the rows of its owner, so an owner is hit once at most. The moment generating function of the sum
+of such hits is nowhere above that of a Poisson variable of the same mean (Maclaurin's inequality for the sums of
+products over owners), so Chernoff's bound for that variable holds exactly, and not just in large tables.
 """
 
 from __future__ import annotations
