@@ -288,7 +288,9 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None, lev
     if hits >= _NEARLY_ALL * found.height and hits >= max(_SEVERAL, _HALF * digits.height):
         return rows
     if span is not None:
-        expected = max(found.height * digits.height / span, _near(found, digits))
+        expected = found.height * digits.height / span
+        if is_excess(hits, expected, level):  # seldom, and moving identifiers takes longer than all else here
+            expected = max(expected, _near(found, digits))
     else:
         size = pl.col("key").str.len_chars().alias("size")
         lengths = found.group_by(size).len().join(digits.group_by(size).len("given"), on="size")
@@ -306,5 +308,5 @@ def _near(found: pl.DataFrame, digits: pl.DataFrame) -> float:
     met = 0
     for step in range(-_STEPS, _STEPS + 1):
         places = np.minimum(np.searchsorted(theirs, ours + step), len(theirs) - 1)
-        met += np.count_nonzero(theirs[places] == ours + step) if step else 0
+        met += int(np.count_nonzero(theirs[places] == ours + step)) if step else 0
     return met / (2 * _STEPS)
