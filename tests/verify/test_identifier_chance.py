@@ -74,34 +74,44 @@ def test_every_row_of_a_person_counts_once() -> None:
     assert said([0.0 if row < 600 else row + 0.5 for row in range(10_000)], numbers) == FINE
     visits = [row // 6 + 1 for row in range(1800)]
     assert said(visits, visits) == REPEATS
-    assert said([one if one <= 20 else 0 for one in visits], visits) == REPEATS
-    assert said([one if one <= 10 else 0 for one in visits], visits) == FINE
+    assert said([one if one <= 5 else 0 for one in visits], visits) == REPEATS
+    assert said([one if one <= 4 else 0 for one in visits], visits) == FINE
 
 
 @pytest.mark.parametrize("own", [str, int, float])
-@pytest.mark.parametrize("rows, found", [(13, True), (12, False)])
+@pytest.mark.parametrize("rows, found", [(4, True), (3, False)])
 def test_a_small_column_of_numbers_is_copied(own: Any, rows: int, found: bool) -> None:
+    """Where a column holds nothing else, four people are enough."""
+    numbers = [1000 + 37 * row for row in range(rows)]
+    cells = [own(one) for one in numbers]
+    hidden = [str(one) for one in numbers] if own is str else numbers
+    assert said(cells, hidden) == (REPEATS if found else FINE)
+    assert said([*cells, None], [*hidden, None]) == (REPEATS if found else FINE)
+    assert said([*cells, own(7)], [*hidden, hidden[0]]) == FINE
+
+
+@pytest.mark.parametrize("rows, found", [(13, True), (12, False)])
+def test_a_small_column_of_numbers_and_another_is_copied(rows: int, found: bool) -> None:
     """Thirteen different numbers come to their own rows by chance in fewer than one of a thousand million tables."""
     numbers = [1000 + 37 * row for row in range(rows)]
-    assert said(
-        [own(one) if own is not float else float(one) for one in numbers],
-        numbers if own is not str else [str(one) for one in numbers],
-    ) == (REPEATS if found else FINE)
+    assert said([*numbers, 7], [*numbers, None]) == (REPEATS if found else FINE)
 
 
 @pytest.mark.parametrize("seed", range(many(5, 100)))
 def test_the_smallest_copy_that_is_always_found(seed: int) -> None:
-    """Of 1,000 rows, 40 copies of numbers from 1 on among others as small, and 16 of numbers far from all else."""
+    """Of 1,000 rows, 14 copies of numbers from 1 on among others as small, and 4 of numbers far from all else."""
     draw = np.random.default_rng(seed)
     numbers = draw.permutation(1000) + 1
     cells = draw.integers(1, 1001, 1000)
     assert said(cells.tolist(), numbers.tolist()) == FINE
-    copied = draw.permutation(1000)[:40]
+    copied = draw.permutation(1000)[:14]
     cells[copied] = numbers[copied]
     assert said(cells.tolist(), numbers.tolist()) == REPEATS
     numbers = draw.permutation(90_000)[:1000] + 10_000
     cells = draw.integers(0, 200, 1000)
-    cells[copied[:16]] = numbers[copied[:16]]
+    cells[copied[:3]] = numbers[copied[:3]]
+    assert said(cells.tolist(), numbers.tolist()) == FINE
+    cells[copied[3]] = numbers[copied[3]]
     assert said(cells.tolist(), numbers.tolist()) == REPEATS
 
 
@@ -113,6 +123,8 @@ def test_honest_numbers_are_no_copies(seed: int) -> None:
     block = int(draw.integers(10, 400))
     honest = [
         (rows - 1) % block + 1,
+        (rows - 1) % 500 + 1,
+        np.where(rows <= 300, rows, rows - 250),
         (rows - 1) // int(draw.integers(2, 9)) + 1,
         draw.poisson(500, 1000),
         draw.integers(0, 5, 1000),

@@ -115,7 +115,7 @@ def test_marks_inside_a_name_and_short_names_of_other_scripts_are_no_hiding_plac
 
 
 def test_a_number_is_found_in_a_column_of_numbers() -> None:
-    phones = pl.Series("phone", [5_550_000 + 3_701 * row for row in range(200)])
+    phones = pl.Series("phone", [5_550_000 + 37 * row for row in range(200)])
     incomes = [20_000 + 13 * row for row in range(200)]
     assert check_anybody([pl.DataFrame({"income": incomes})], [phones], None).passed
     incomes[9] = phones[100]
@@ -135,8 +135,6 @@ def test_numbers_that_run_on_hold_months_and_incomes_by_chance_but_not_a_column_
     months = [202_301 + row % 12 for row in range(1000)]
     assert check_anybody([pl.DataFrame({"month": months})], [numbers], None).passed
     mothers = [int(numbers[row * 7 % 1000]) if row % 20 == 0 else None for row in range(1000)]
-    assert check_anybody([pl.DataFrame({"mother": mothers})], [numbers], None).passed
-    mothers = [int(numbers[row * 7 % 1000]) if row % 2 == 0 else None for row in range(1000)]
     assert not check_anybody([pl.DataFrame({"mother": mothers})], [numbers], None).passed
     zeros = pl.Series("number", ["000000", "0000000", "00000000"] * 2)
     assert check_anybody([pl.DataFrame({"month": months})], [zeros], None).passed
@@ -153,7 +151,7 @@ def test_a_surname_in_every_note_is_found() -> None:
 
 def test_common_surnames_are_found_in_their_own_rows() -> None:
     given = [f"{one} {other}" for one in GIVEN for other in GIVEN]
-    names = pl.Series("name", [f"{('Meier', 'Huber', 'Bauer')[row % 3]}, {given[row % 100]}" for row in range(300)])
+    names = pl.Series("name", [f"{('Meier', 'Huber', 'Bauer')[row % 3]}, {given[row % 16]}" for row in range(300)])
     cells = [f"{note}, Fr. {name.split(',')[0]}" for note, name in zip(notes(300), names, strict=True)]
     assert check_words([pl.Series("note", cells)], [names], [names], None, ())
     turned = pl.Series("note", cells[1:] + cells[:1])

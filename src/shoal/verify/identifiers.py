@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,8 +17,10 @@ from shoal.verify.types import Check
 
 _WORD = r"[\p{L}\p{N}]+"
 # Numbers that count on in both columns, as rows and days of a month do, differ by the same again and again: so far
-# apart such differences are looked for.
-_REACH = 1 << 12
+# apart such differences are looked for, and so unlikely it is that some difference comes too often by chance.
+_REACH, _COUNTING = 1 << 12, 1e-2
+# A column that holds nothing but the identifiers of its rows repeats them, if so many people have one.
+_SEVERAL = 4
 # How identifiers are looked for: texts by their words, dates in any spelling, and the rest by the whole cell.
 _WORDS, _DATES, _VALUES = "words", "dates", "values"
 _Keys = Mapping[str, pl.DataFrame]
@@ -29,7 +32,7 @@ class OwnIdentifiers:
     A text of at least three characters with a letter fails when its words stand in a text cell of its row, and a date
     when the cell holds it in any usual spelling. Where cells hold those of other rows too, as occupations may hold
     surnames, they fail only when chance does not explain how often it is their own. Other identifiers, short numbers
-    above all, fail by that test alone.
+    above all, fail by that test, or when the column holds nothing else.
 
     Parameters
     ----------
@@ -40,18 +43,19 @@ class OwnIdentifiers:
     def __init__(self, hidden: Hidden) -> None:
         self._hidden = hidden
         self._known: dict[str, _Keys] = {}
-        self._columns: dict[str, None] = {}
+        self._filled: Counter[str] = Counter()
         self._meetings: dict[tuple[str, str, str], _Meetings] = {}
 
     def see(self, released: Coded, identifiers: Sequence[pl.Series]) -> None:
         """Compare the rows of a batch with their identifiers, which are aligned with them."""
         if not identifiers:
             return
-        self._columns |= dict.fromkeys(released.frame.columns)
         for one in identifiers:
             if one.name not in self._known:
                 self._known[one.name] = _owner_keys(self._hidden.owners(one.name))
         cells = _Cells(released, {way for known in self._known.values() for way in known})
+        for name in released.frame.columns:
+            self._filled[name] += cells.filled(name)
         for one in identifiers:
             self._see(one, cells)
 
@@ -87,11 +91,11 @@ class OwnIdentifiers:
         level = LEVEL / max(len(self._meetings), 1)
         problems = []
         for name in self._known:
-            mine = {column: self._contained(name, column, level) for column in self._columns}
+            mine = {column: self._contained(name, column, level) for column in self._filled}
             problems += [
                 f"{rows:,} cells of '{column}' hold their row's '{name}'" for column, rows in mine.items() if rows
             ]
-            often = [column for column in self._columns if self._repeats(name, column, level)]
+            often = [column for column in self._filled if self._repeats(name, column, level)]
             problems += [f"'{column}' repeats '{name}' more often than chance" for column in often]
         detail = (
             f"Identifiers are left in the release: {'; '.join(problems)}."
@@ -107,7 +111,9 @@ class OwnIdentifiers:
 
     def _repeats(self, name: str, column: str, level: float) -> bool:
         met = self._meetings.get((name, column, _VALUES))
-        return met is not None and met.is_excess(level)
+        if met is None:
+            return False
+        return met.is_excess(level) or (met.hits >= _SEVERAL and met.rows == self._filled[column])
 
 
 class _Cells:
@@ -153,6 +159,11 @@ class _Cells:
             met = met.filter(_whole_words(pairs))
         return met["place"].to_numpy()
 
+    def filled(self, name: str) -> int:
+        """Count the rows with a cell."""
+        held = self._held[name]
+        return int(held.rows[held.distinct.is_not_null().to_numpy()].sum())
+
     def numbers(self, name: str) -> np.ndarray:
         """The whole number in the cell of every row, nan where there is none."""
         held = self._held[name]
@@ -166,18 +177,20 @@ class _Meetings:
     ----------
     rows, strangers
         Rows whose cell holds their own identifier, and other rows whose cell holds somebody's.
+    hits
+        Owners that are hit, each by the part of its rows.
     """
 
     def __init__(self) -> None:
         self.rows = self.strangers = 0
-        self._hits = self._expected = 0.0
+        self.hits = self._expected = 0.0
         self._apart = np.zeros(2 * _REACH + 1)
 
     def see(self, hit: np.ndarray, reach: np.ndarray, shares: np.ndarray, owners: int) -> None:
         """Count rows that are hit, and what chance would bring."""
         self.rows += len(hit)
         self.strangers += int(np.count_nonzero(reach)) - len(hit)
-        self._hits += float(shares[hit].sum())
+        self.hits += float(shares[hit].sum())
         self._expected += float(shares @ reach) / owners
 
     def see_apart(self, apart: np.ndarray, shares: np.ndarray) -> None:
@@ -187,8 +200,15 @@ class _Meetings:
         self._apart += np.bincount(places, weights=shares[near], minlength=len(self._apart))
 
     def is_excess(self, level: float) -> bool:
-        """Decide whether chance explains the hits, or numbers that differ by something else just as often."""
-        return is_excess(self._hits, max(self._expected, float(self._apart.max())), level)
+        """Decide whether neither chance explains the hits, nor numbers that count on."""
+        if not is_excess(self.hits, self._expected, level):
+            return False
+        farthest = int(np.abs(np.flatnonzero(self._apart) - _REACH).max(initial=0))
+        differences, other = 2 * farthest + 1, float(self._apart.max())
+        usual = max(self._expected, float(self._apart.sum()) / differences)
+        # Where some other difference comes again and again, equal numbers have to be more than those.
+        counting = is_excess(other, usual, _COUNTING / differences)
+        return not counting or is_excess(self.hits, other, level)
 
 
 def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], identifiers: Sequence[str]) -> Check:

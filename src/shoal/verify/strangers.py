@@ -284,8 +284,7 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None, lev
     if not met.height:
         return 0
     rows, hits = int(met["rows"].sum()), met.height
-    # Identifiers that run on are all numbers between their ends: only a column of little else is one of identifiers.
-    if hits >= _NEARLY_ALL * found.height and hits >= max(_SEVERAL, _HALF * digits.height):
+    if hits >= max(_SEVERAL, _NEARLY_ALL * found.height) and _is_column_of(met, digits, level):
         return rows
     if span is not None:
         expected = found.height * digits.height / span
@@ -296,6 +295,20 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None, lev
         lengths = found.group_by(size).len().join(digits.group_by(size).len("given"), on="size")
         expected = float((lengths["len"] * lengths["given"] / 10.0 ** lengths["size"]).sum())
     return rows if is_excess(hits, expected, level) else 0
+
+
+def _is_column_of(met: pl.DataFrame, digits: pl.DataFrame, level: float) -> bool:
+    """Decide whether numbers that are all identifiers are so many, or so far apart, that they are no other numbers.
+
+    Identifiers that run on are all numbers between their ends, so that any other column that begins and ends between
+    them holds nothing else. It is free to begin and end anywhere among numbers of their length.
+    """
+    ours, theirs = (keys["key"].cast(pl.Int64, strict=False).drop_nulls().to_numpy() for keys in (met, digits))
+    if met.height >= _HALF * digits.height or not len(ours):
+        return met.height >= _HALF * digits.height
+    width = int(np.ptp(theirs)) + 1
+    numbers = 9.0 * 10.0 ** (len(str(theirs.max())) - 1)
+    return int(np.ptp(ours)) + 1 >= _HALF * width and (width / numbers) ** 2 < level
 
 
 def _near(found: pl.DataFrame, digits: pl.DataFrame) -> float:
