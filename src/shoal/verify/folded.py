@@ -7,8 +7,6 @@ nothing from any of them. All functions work on whole columns; callers give them
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
 from collections.abc import Iterator
 from datetime import date
 
@@ -20,15 +18,11 @@ from shoal.verify.values import MISSING, STAR
 _LETTERS = {"ß": "ss", "ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
 # Two letters that stand for an umlaut fold to the one that is left without its dots: Müller, Mueller, Muller.
 _UMLAUTS = {"ae": "a", "oe": "o", "ue": "u"}
-# NFKC leaves the digits of other scripts as they are.
-_DIGITS = {
-    chr(code): str(unicodedata.decimal(chr(code)))
-    for code in range(128, sys.maxunicode)
-    if unicodedata.category(chr(code)) == "Nd"
-}
 _WORD = r"\p{L}+|\p{N}+"
 # Soft hyphens, joiners and the like are not seen by whoever reads a name.
 _UNSEEN = r"\p{Cf}"
+# NFKC leaves the digits of other scripts as they are.
+_OTHER_DIGIT = r"[\p{Nd}--[0-9]]"
 JOINTS = r"['’ʼ`´‐‑-]"
 _DATE = r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
 _RUN = r"\d[\d \t/().+-]*\d"
@@ -88,7 +82,10 @@ def plain_texts(column: pl.Series) -> pl.Series:
 
 def cell_texts(column: pl.Series) -> pl.Series:
     """Give cells as text; whole numbers without the fraction that a float shows."""
-    return column.cast(pl.String).str.replace(r"\.0$", "") if column.dtype.is_numeric() else plain_texts(column)
+    if not column.dtype.is_numeric():
+        return plain_texts(column)
+    texts = column.cast(pl.String)
+    return texts if column.dtype.is_integer() else texts.str.replace(r"\.0+$", "")
 
 
 def _readable(texts: pl.Series) -> pl.Series:
@@ -96,12 +93,20 @@ def _readable(texts: pl.Series) -> pl.Series:
     texts, beyond = texts.clone(), _beyond_ascii(texts)
     if beyond.any():
         usual = texts.filter(beyond).str.replace_all(_UNSEEN, "").str.normalize("NFKC")
-        texts = texts.scatter(beyond.arg_true(), usual.str.replace_many(list(_DIGITS), list(_DIGITS.values())))
+        texts = texts.scatter(beyond.arg_true(), _with_usual_digits(usual))
     spaced = texts.str.contains(_SPACED).fill_null(False)
     if spaced.any():
         closed = [_SPACED_RUN.sub(lambda run: _GAP.sub("", run[0]), text) for text in texts.filter(spaced)]
         texts = texts.scatter(spaced.arg_true(), closed)
     return texts
+
+
+def _with_usual_digits(texts: pl.Series) -> pl.Series:
+    other = texts.str.contains(_OTHER_DIGIT).fill_null(False)
+    if not other.any():
+        return texts
+    usual = [re.sub(r"\d", lambda digit: str(int(digit[0])), text) for text in texts.filter(other)]
+    return texts.scatter(other.arg_true(), usual)
 
 
 def _beyond_ascii(texts: pl.Series) -> pl.Series:

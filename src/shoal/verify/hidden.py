@@ -83,8 +83,10 @@ class Hidden:
     def owners(self, name: str) -> Owners:
         """Count the rows of each different identifier of a column."""
         if name not in self._owners:
-            found = self._texts[name].counted().group_by("text").agg(pl.col("rows").sum())
-            self._owners[name] = Owners(found.select("text", share=1.0 / pl.col("rows")))
+            found = self._texts[name].counted()
+            if "who" in found.columns:
+                found = found.group_by("text").agg(pl.col("rows").sum())
+            self._owners[name] = Owners(found, self._types[name])
         return self._owners[name]
 
     def every_word(self, name: str) -> pl.DataFrame:
@@ -131,18 +133,26 @@ class Hidden:
 
 
 class Owners:
-    """The different identifiers of a column, and the ``share`` that each of its rows has in all rows with it."""
+    """The different identifiers of a column, and the share that each of its rows has in all rows with it.
 
-    def __init__(self, shares: pl.DataFrame) -> None:
-        self.texts, self._shares = shares["text"], shares
-        self._repeated = bool((shares["share"] < 1).any())
+    Attributes
+    ----------
+    texts
+        The different identifiers.
+    kind
+        The type of the column.
+    """
+
+    def __init__(self, counted: pl.DataFrame, kind: pl.DataType) -> None:
+        self.texts, self.kind = counted["text"], kind
+        self._shared = counted.filter(pl.col("rows") > 1).select("text", share=1.0 / pl.col("rows"))
 
     def shares(self, texts: pl.Series) -> np.ndarray:
-        """The share of a row with each text, 0 for null; a text that was never read stands alone."""
+        """The share of a row with each text, 0 for null; a text of one row, or that was never read, stands alone."""
         there = texts.is_not_null().cast(pl.Float64).to_numpy()
-        if not self._repeated:
+        if not self._shared.height or not len(texts):
             return there
-        met = texts.to_frame("text").join(self._shares, on="text", how="left", maintain_order="left")
+        met = texts.to_frame("text").join(self._shared, on="text", how="left", maintain_order="left")
         return met["share"].fill_null(1.0).to_numpy() * there
 
 

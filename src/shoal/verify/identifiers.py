@@ -62,9 +62,9 @@ class OwnIdentifiers:
     def _see(self, identifier: pl.Series, cells: _Cells) -> None:
         """Compare the rows with one of their identifiers."""
         own = cell_texts(identifier)
-        shares: np.ndarray | None = None
+        shares, numbers = np.empty(0), np.empty(0)
         owners = self._hidden.owners(identifier.name)
-        for way, mine in _identifier_keys(own).items():
+        for way, mine in _identifier_keys(own, owners.kind).items():
             near = mine.join(cells.heard(way), on="key", how="semi")
             known = self._known[identifier.name].get(way, near.select("key", many=pl.lit(1, pl.UInt32))[:0])
             known = known.join(cells.heard(way), on="key", how="semi")
@@ -73,7 +73,8 @@ class OwnIdentifiers:
             known = pl.concat([known, unread])
             if not known.height:
                 continue
-            shares = owners.shares(own) if shares is None else shares
+            shares = shares if len(shares) else owners.shares(own)
+            numbers = _whole(own) if way == _VALUES else numbers
             for name, keys in cells.keys(way).items():
                 reach = cells.reach(name, keys.join(known, on="key"))
                 if not reach.any():
@@ -82,7 +83,7 @@ class OwnIdentifiers:
                 found = self._meetings.setdefault((identifier.name, name, way), _Meetings())
                 found.see(hit, reach, shares, max(len(owners.texts), 1))
                 if way == _VALUES:
-                    found.see_apart(_whole(own) - cells.numbers(name), shares)
+                    found.see_apart(numbers - cells.numbers(name), shares)
 
     def check(self) -> Check:
         """Judge what all batches hold."""
@@ -145,9 +146,9 @@ class _Cells:
 
     def reach(self, name: str, met: pl.DataFrame) -> np.ndarray:
         """Count for every row the identifiers that would be found in its cell, whoever's they are."""
-        many = np.zeros(len(self._held[name].distinct))
-        np.add.at(many, met["place"].to_numpy(), met["many"].to_numpy())
-        return many[self._held[name].codes]
+        held = self._held[name]
+        many = np.bincount(met["place"].to_numpy(), weights=met["many"].to_numpy(), minlength=len(held.distinct))
+        return many[held.codes]
 
     def hits(self, name: str, keys: pl.DataFrame, rows: pl.DataFrame, own: pl.Series | None) -> np.ndarray:
         """Find the rows whose own key is one of their cell's; of texts, those whose cell has all words of them."""
@@ -225,7 +226,7 @@ def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], 
 
 def _owner_keys(owners: Owners) -> dict[str, pl.DataFrame]:
     """Count for every key the different identifiers that are known by it."""
-    found = {way: keys for way, keys in _identifier_keys(owners.texts).items() if keys.height}
+    found = {way: keys for way, keys in _identifier_keys(owners.texts, owners.kind).items() if keys.height}
     one = pl.lit(1, pl.UInt32)
     return {
         # Whole texts are different already.
@@ -234,16 +235,17 @@ def _owner_keys(owners: Owners) -> dict[str, pl.DataFrame]:
     }
 
 
-def _identifier_keys(texts: pl.Series) -> dict[str, pl.DataFrame]:
+def _identifier_keys(texts: pl.Series, kind: pl.DataType) -> dict[str, pl.DataFrame]:
     """Give what identifiers are looked for by, in each way: ``place`` of the identifier, and ``key``."""
-    frame = texts.to_frame("text").with_row_index("place").drop_nulls()
-    telling = pl.col("text").str.contains(r"\p{L}") & (pl.col("text").str.len_chars() >= 3)
-    frame = frame.with_columns(telling=telling)
+    frame = texts.to_frame("key").with_row_index("place").drop_nulls()
+    if kind.is_integer():
+        return {_VALUES: frame}
+    telling = frame.select(pl.col("key").str.contains(r"\p{L}") & (pl.col("key").str.len_chars() >= 3)).to_series()
     days = dates(texts, whole=True)
-    rest = frame.filter(~pl.col("telling")).join(days, on="place", how="anti")
+    rest = frame.filter(~telling).join(days, on="place", how="anti")
     # No text stands in a cell without its first word.
-    begins = frame.filter("telling").select("place", key=pl.col("text").str.extract(_WORD, 0))
-    return {_WORDS: begins, _DATES: days, _VALUES: rest.select("place", key="text")}
+    begins = frame.filter(telling).with_columns(pl.col("key").str.extract(_WORD, 0))
+    return {_WORDS: begins, _DATES: days, _VALUES: rest}
 
 
 def _unique_keys(keys: Sequence[pl.DataFrame]) -> pl.DataFrame:
