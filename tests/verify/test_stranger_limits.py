@@ -160,7 +160,8 @@ def test_numbers_of_a_column_near_those_of_identifiers_are_chance() -> None:
 
 
 @pytest.mark.parametrize("step, count, given, rows", [
-    (20, 50, 1000, 50), (11, 47, 1000, 47), (10, 50, 1000, 0), (20, 2, 30, 0), (450, 20, 8_999, 20), (450, 20, 9_001, 0),
+    (20, 50, 1000, 50), (11, 47, 1000, 47), (10, 50, 1000, 0), (20, 2, 30, 0), (450, 20, 8_999, 20),
+    (450, 20, 9_001, 0),
 ])  # fmt: skip
 def test_a_column_of_few_of_many_numbers_that_run_on(step: int, count: int, given: int, rows: int) -> None:
     """It has to reach over half of them, and they to be fewer than one in a hundred of the numbers of their length."""
