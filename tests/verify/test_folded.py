@@ -7,7 +7,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from shoal.verify.folded import fold, joined_words, number_key, numbers, plain_texts, words
+from shoal.verify.folded import dates, fold, joined_words, number_key, numbers, plain_texts, words
 
 
 def read(function: Callable[[pl.Expr], pl.Expr], text: str) -> object:
@@ -25,7 +25,57 @@ def test_plain_texts() -> None:
     assert plain_texts(pl.Series("n", [1, None])).to_list() == ["1", None]
 
 
+@pytest.mark.parametrize("text, plain", [
+    ("𝐀𝐧𝐧𝐚 𝓑𝓮𝓻𝓰", "Anna Berg"), ("Ａｎｎａ", "Anna"), ("Ⓐnna", "Anna"), ("١٢٣٤٥٦٧", "1234567"), ("１２३", "123"),
+    ("𝟙𝟚𝟛", "123"),
+    ("A n n a", "Anna"), ("A.n.n.a", "Anna"), ("A-n-n-a", "Anna"), ("A_n_n_a", "Anna"), ("A. n. n. a.", "Anna."),
+    ("seen A n n a today", "seen Anna today"), ("Ä n n e", "Änne"), ("A n", "A n"),
+    ("J. F. Kennedy", "J. F. Kennedy"),
+    ("J.R.R. Tolkien", "JRR. Tolkien"), ("An n a b", "An nab"), ("A    n    n", "A    n    n"), ("1 2 3", "1 2 3"),
+    ("a 1 b 2 c", "a 1 b 2 c"), ("\u200b𝐀\u00adnna", "Anna"),
+])  # fmt: skip
+def test_letters_and_digits_of_other_forms(text: str, plain: str) -> None:
+    given = pl.Series([text, None, "x"])
+    assert plain_texts(given).to_list() == [plain, None, "x"]
+    assert given[0] == text
+
+
+DAY = ["1957-03-12"]
+
+
+@pytest.mark.parametrize("text, found", [
+    ("1957-03-12", DAY), ("born 1957/3/12", DAY), ("1957.03.12", DAY), ("19570312", DAY), ("12. März 1957", DAY),
+    ("12 Maerz 1957", DAY),
+    ("12 March 1957", DAY), ("March 12, 1957", DAY), ("Mar 12th, 1957", DAY), ("the 12th of March 1957", DAY),
+    ("12-MAR-1957", DAY),
+    ("12mar1957", DAY), ("12 mars 1957", DAY), ("12 de marzo de 1957", DAY), ("12 marzo 1957", DAY),
+    ("12 maart 1957", DAY),
+    ("12 de março de 1957", DAY), ("1957 March 12", DAY), ("1957年3月12日", DAY), ("1957-03-12T10:20", DAY),
+    ("1957-03-12 00:00:00", DAY),
+    ("٢٥/٠٣/١٩٥٧", ["1957-03-25"]), ("25.3.1957", ["1957-03-25"]), ("3/25/1957", ["1957-03-25"]),
+    ("12.03.1957", ["1957-03-12", "1957-12-03"]),
+    ("25.3.57", ["1957-03-25", "2057-03-25"]), ("25 March 57", ["1957-03-25", "2057-03-25"]),
+    ("25 . 03 . 1957", ["1957-03-25"]),
+    ("1957-02-30", []), ("1957-13-01", []), ("195703123", []), ("1957", []), ("March 1957", []),
+    ("12 apples 1957", []), ("25.3.957", []),
+    ("25.03.1957 and 1 May 2001", ["1957-03-25", "2001-05-01"]),
+])  # fmt: skip
+def test_dates_of_a_text(text: str, found: list[str]) -> None:
+    read = dates(plain_texts(pl.Series(["x", text])))
+    assert (sorted(read["key"]), set(read["place"])) == (found, {1} if found else set())
+
+
+@pytest.mark.parametrize("text, whole", [
+    ("1957-03-12", True), ("1957-03-12 10:20:30.5", True), ("12 March 1957", True), ("1957年3月12日", True),
+    ("19570312", False),
+    ("born 1957-03-12", False), ("1957-03-12-0042", False), ("25.03.1957 Berlin", False),
+])  # fmt: skip
+def test_texts_that_are_a_date(text: str, whole: bool) -> None:
+    assert bool(dates(plain_texts(pl.Series([text])), whole=True).height) is whole
+
+
 @pytest.mark.parametrize("texts, folded", [
+    (["𝐌üller", "Ｍｕｅｌｌｅｒ"], "muller"),
     (["Müller", "Mueller", "MULLER", "Mu\u0308ller", "Mül\u00adler"], "muller"),
     (["Groß", "GROSS"], "gross"),
     (["Łódź", "Lodz"], "lodz"),
@@ -58,7 +108,6 @@ def test_a_number_is_known_by_its_last_nine_digits(text: str, key: str | None) -
     ("no. 1234567 of 2026-01-31", ["1234567"]),
     ("01.02.03.4567", ["102034567"]),
     ("123456 / 123456", ["456123456", "123456"]),
-    ("１２３４５６７", ["1234567"]),
     ("12345", []),
     ("ref 123456\u20137890", ["234567890", "123456"]),
 ])  # fmt: skip

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.identifiers import _whole_words, check_identifier_names
+from shoal.verify.identifiers import check_identifier_names
+from tests.conftest import many
 from tests.verify.whole import check_identifier_values
 
 FINE = "No identifier value stands in a cell of its own row."
@@ -45,7 +48,7 @@ def test_a_text_of_three_letters_tells(own: str | None, cell: str | None, found:
 
 
 def test_problems_of_every_identifier_and_column_are_told() -> None:
-    frame = pl.DataFrame({"a": ["Ann", "Bob"], "b": ["Bob Cyd", "Bob"], "c": [1, 2]})
+    frame = pl.DataFrame({"a": ["Ann", "Bob"], "b": ["Cyd", "Bob"], "c": [1, 2]})
     check = check_identifier_values(frame, [pl.Series("name", ["Ann", "Bob"]), pl.Series("other", ["Cyd", "Dan"])])
     assert check.detail == (
         "Identifiers are left in the release: 2 cells of 'a' hold their row's 'name'; 1 cells of 'b' hold their "
@@ -53,41 +56,118 @@ def test_problems_of_every_identifier_and_column_are_told() -> None:
     )
 
 
-def meeting(own: Any, here: int, chance: int, rows: int = 60) -> tuple[list[Any], list[Any]]:
-    """Cells and identifiers: a value in every fourth row, in some cells of its own row and in some of the next one."""
-    hidden = [own if row % 4 == 0 else None for row in range(rows)]
-    cells = [None] * rows
-    for place in range(here):
-        cells[4 * place] = own
-    for place in range(chance):
-        cells[rows - 3 - 4 * place] = own
-    return cells, hidden
+@pytest.mark.parametrize(
+    "own, others, found", [(1, 0, True), (1, 1, False), (4, 4, True), (2, 5, False), (30, 400, True)]
+)
+def test_names_that_stand_in_other_rows_too(own: int, others: int, found: bool) -> None:
+    """One cell tells where no other cell holds anybody's; else there have to be more than chance brings."""
+    names = [f"name{row}" for row in range(1000)]
+    cells = [names[row] if row < own else names[row - 1] if row >= 1000 - others else "x" for row in range(1000)]
+    assert said(cells, names) == (held(own) if found else FINE)
 
 
-@pytest.mark.parametrize("here, chance, found", [(1, 0, True), (6, 1, False), (7, 1, True), (9, 2, False)])
-def test_names_that_stand_in_the_next_row_too(here: int, chance: int, found: bool) -> None:
-    assert said(*meeting("Cook", here, chance)) == (held(here) if found else FINE)
+def test_every_row_of_a_person_counts_once() -> None:
+    """Twenty rows of one baker called Baker are one hit, and so are 500 rows with the number 0 in both columns."""
+    names = [f"name{row // 20}" if row >= 20 else "baker" for row in range(2000)]
+    assert said(["baker" if row < 60 else "x" for row in range(2000)], names) == FINE
+    numbers = [0] * 500 + list(range(1, 9501))
+    assert said([0.0 if row < 600 else row + 0.5 for row in range(10_000)], numbers) == FINE
+    visits = [row // 6 + 1 for row in range(1800)]
+    assert said(visits, visits) == REPEATS
+    assert said([one if one <= 5 else 0 for one in visits], visits) == REPEATS
+    assert said([one if one <= 4 else 0 for one in visits], visits) == FINE
 
 
-@pytest.mark.parametrize("here, chance, found", [(3, 0, False), (4, 0, True), (6, 1, False), (7, 1, True)])
-@pytest.mark.parametrize("own", ["77", 77, 77.0])
-def test_numbers_that_stand_in_the_next_row_too(own: Any, here: int, chance: int, found: bool) -> None:
-    assert said(*meeting(own, here, chance)) == (REPEATS if found else FINE)
+@pytest.mark.parametrize("own", [str, int, float])
+@pytest.mark.parametrize("rows, found", [(4, True), (3, False)])
+def test_a_small_column_of_numbers_is_copied(own: Any, rows: int, found: bool) -> None:
+    """Where a column holds nothing else, four people are enough."""
+    numbers = [1000 + 37 * row for row in range(rows)]
+    cells = [own(one) for one in numbers]
+    hidden = [str(one) for one in numbers] if own is str else numbers
+    assert said(cells, hidden) == (REPEATS if found else FINE)
+    assert said([*cells, None], [*hidden, None]) == (REPEATS if found else FINE)
+    assert said([*cells, own(7)], [*hidden, hidden[0]]) == FINE
+
+
+@pytest.mark.parametrize("rows, found", [(13, True), (12, False)])
+def test_a_small_column_of_numbers_and_another_is_copied(rows: int, found: bool) -> None:
+    """Thirteen different numbers come to their own rows by chance in fewer than one of a thousand million tables."""
+    numbers = [1000 + 37 * row for row in range(rows)]
+    assert said([*numbers, 7], [*numbers, None]) == (REPEATS if found else FINE)
+
+
+@pytest.mark.parametrize("seed", range(many(5, 100)))
+def test_the_smallest_copy_that_is_always_found(seed: int) -> None:
+    """Of 1,000 rows, 14 copies of numbers from 1 on among others as small, and 4 of numbers far from all else."""
+    draw = np.random.default_rng(seed)
+    numbers = draw.permutation(1000) + 1
+    cells = draw.integers(1, 1001, 1000)
+    assert said(cells.tolist(), numbers.tolist()) == FINE
+    copied = draw.permutation(1000)[:14]
+    cells[copied] = numbers[copied]
+    assert said(cells.tolist(), numbers.tolist()) == REPEATS
+    numbers = draw.permutation(90_000)[:1000] + 10_000
+    cells = draw.integers(0, 200, 1000)
+    cells[copied[:3]] = numbers[copied[:3]]
+    assert said(cells.tolist(), numbers.tolist()) == FINE
+    cells[copied[3]] = numbers[copied[3]]
+    assert said(cells.tolist(), numbers.tolist()) == REPEATS
+
+
+@pytest.mark.parametrize("seed", range(many(5, 100)))
+def test_honest_numbers_are_no_copies(seed: int) -> None:
+    """Counters that run on beside the row number, and measurements of about its size."""
+    draw = np.random.default_rng(seed)
+    rows = np.arange(1, 1001)
+    block = int(draw.integers(10, 400))
+    honest = [
+        (rows - 1) % block + 1,
+        (rows - 1) % 500 + 1,
+        np.where(rows <= 300, rows, rows - 250),
+        (rows - 1) // int(draw.integers(2, 9)) + 1,
+        draw.poisson(500, 1000),
+        draw.integers(0, 5, 1000),
+    ]
+    people = (rows - 1) // 6 + 1
+    constant = draw.integers(1, 200, 200)[people - 1]
+    order = draw.permutation(1000)
+    for cells in honest:
+        assert said(cells[order].tolist(), rows[order].tolist()) == FINE
+    for cells in (constant, draw.integers(1, 300, 1000), (rows - 1) % 6 + 1):
+        assert said(cells[order].tolist(), people[order].tolist()) == FINE
+
+
+@pytest.mark.parametrize("cell, found", [
+    ("born 12.03.1957", True), ("12 March 1957", True), ("03/12/57", True), ("1957-03-12", True),
+    ("born 13.03.1957", False), ("1957", False),
+])  # fmt: skip
+@pytest.mark.parametrize("own", [date(1957, 3, 12), "1957-03-12", "12.03.1957"])
+def test_a_date_of_the_row_is_found_in_its_text(cell: str, found: bool, own: Any) -> None:
+    others = [type(own)(1990, 1, 1) if isinstance(own, date) else "1990-01-01", None]
+    assert said([cell, "seen 2020-05-05", "x"], [own, *others]) == (held(1) if found else FINE)
+
+
+def test_dates_of_other_rows_are_chance() -> None:
+    days = [date(1950, 1, 1) + timedelta(days=17 * row) for row in range(500)]
+    notes = [f"seen {days[(row + 7) % 500]:%d.%m.%Y}" for row in range(500)]
+    assert said(notes, days) == FINE
+    assert said([f"seen {days[0]:%d.%m.%Y}"] * 500, days) == FINE
+    notes[20:40] = [f"born {day:%d %B %Y}" for day in days[20:40]]
+    assert said(notes, days).endswith("hold their row's 'name'.")
 
 
 def test_numbers_are_compared_as_numbers_and_texts_as_texts() -> None:
-    assert said([1.0, 2.0, 3.0, 4.0, 5.5], [1, 2, 3, 4, 5]) == REPEATS
-    assert said(["007", "008", "009", "010"], ["7", "8", "9", "10"]) == FINE
+    numbers = [7 * row for row in range(20)]
+    assert said([float(one) for one in numbers[:-1]] + [0.5], numbers) == REPEATS
+    assert said([f"0{one}" for one in numbers], [str(one) for one in numbers]) == FINE
     for blank in ("*", "<missing>", ""):
-        assert said([blank] * 9, [blank] * 9) == FINE
+        assert said([blank] * 20, [blank] * 20) == FINE
 
 
 def test_nothing_found_is_no_row() -> None:
     none = pl.Series([None, None], dtype=pl.String)
     assert said(["x", "y"], ["Ann", "Bob"]) == FINE
-    assert _whole_words(pl.DataFrame({"own": none, "text": ["x", "y"]})) == 0
-    assert _whole_words(pl.DataFrame({"own": ["Ann", "Bob"], "text": none})) == 0
-    assert _whole_words(pl.DataFrame({"own": ["Ann", "Bob"], "text": ["x", "y"]})) == 0
     assert check_identifier_values(pl.DataFrame({"note": ["x", "y"]}), [none.alias("name")]).passed
 
 

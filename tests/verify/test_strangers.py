@@ -150,7 +150,8 @@ def test_a_surname_in_every_note_is_found() -> None:
 
 
 def test_common_surnames_are_found_in_their_own_rows() -> None:
-    names = pl.Series("name", [f"{('Meier', 'Huber', 'Bauer')[row % 3]}, {GIVEN[row % 7]}" for row in range(300)])
+    given = [f"{one} {other}" for one in GIVEN for other in GIVEN]
+    names = pl.Series("name", [f"{('Meier', 'Huber', 'Bauer')[row % 3]}, {given[row % 16]}" for row in range(300)])
     cells = [f"{note}, Fr. {name.split(',')[0]}" for note, name in zip(notes(300), names, strict=True)]
     assert check_words([pl.Series("note", cells)], [names], [names], None, ())
     turned = pl.Series("note", cells[1:] + cells[:1])

@@ -159,7 +159,7 @@ def check_identifier_values(released: pl.DataFrame, identifiers: Sequence[pl.Ser
     """Identifiers in the cells of their own rows."""
 
     def fold(size: int) -> Check:
-        found = OwnIdentifiers()
+        found = OwnIdentifiers(_known(identifiers, None, size))
         for part in parts(released.height, size):
             found.see(Coded(released[part]), [one[part] for one in identifiers])
         return found.check()

@@ -9,7 +9,8 @@ from shoal.errors import ShoalError
 from shoal.io.gating import naming, refusal_of
 from shoal.verify.coded import Coded
 from shoal.verify.hidden import Hidden
-from shoal.verify.strangers import Anybody, FreeText, Names
+from shoal.verify.named import Named
+from shoal.verify.strangers import Anybody
 from shoal.verify.tally import Numbering
 
 
@@ -25,12 +26,11 @@ def named(source: Source, accepted: Collection[str]) -> list[ShoalError]:
         known.read(batch.hidden, None if batch.subject is None else people.see(batch.subject.to_frame("who")).codes)
     sensitive = [columns[name] for name in roles.sensitive]
     closed = [one.name for one in sensitive if one.hierarchy is not None or one.spec.order]
-    anybody, names, texts = Anybody(known), Names(known), FreeText()
+    open_ones = [name for name in (*roles.sensitive, *roles.neutral) if name not in closed]
+    anybody, rows = Anybody(known), Named(known, open_ones)
     for batch in source.batches():
         read = Coded(batch.published)
-        open_ones = read.select([name for name in read.frame.columns if name not in closed])
         anybody.see(read)
-        names.see(open_ones, batch.hidden)
-        texts.see(open_ones)
-    checks = [anybody.check(), *names.checks(accepted), *texts.checks(accepted)]
+        rows.see(read, batch.hidden)
+    checks = [rows.own(), anybody.check(), *rows.read(accepted)]
     return [refusal_of([check]) for check in checks if not check.passed]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.verify.folded import JOINTS, joined_words, number_key, plain_texts, words
+from shoal.verify.folded import JOINTS, cell_texts, joined_words, number_key, plain_texts, words
 from shoal.verify.tally import Numbering
 from shoal.verify.values import distinct, encode
 
@@ -36,6 +36,7 @@ class Hidden:
         self._texts: dict[str, _Texts] = {}
         # By column and whether of addresses of mail the part before the @ is all that counts.
         self._cuts: dict[tuple[str, bool], _Cut] = {}
+        self._owners: dict[str, Owners] = {}
         self._people = Numbering()
         self._rows = 0
 
@@ -54,10 +55,10 @@ class Hidden:
 
     def _read(self, one: pl.Series, who: np.ndarray | None) -> None:
         self._types[one.name] = one.dtype
-        texts = without_fraction(one) if one.dtype.is_numeric() else plain_texts(one)
-        frame = pl.DataFrame({"text": texts} | ({} if who is None else {"who": who})).drop_nulls("text")
+        frame = pl.DataFrame({"text": cell_texts(one)} | ({} if who is None else {"who": who})).drop_nulls("text")
         self._texts.setdefault(one.name, _Texts()).add(frame)
         self._cuts.clear()
+        self._owners.clear()
 
     @property
     def names(self) -> list[str]:
@@ -79,10 +80,21 @@ class Hidden:
             found.append((name, _whole(_taken(counted, near)), _numbers(kind, _taken(counted, few))))
         return found
 
+    def owners(self, name: str) -> Owners:
+        """Count the rows of each different identifier of a column."""
+        if name not in self._owners:
+            found = self._texts[name].counted()
+            if "who" in found.columns:
+                found = found.group_by("text").agg(pl.col("rows").sum())
+            self._owners[name] = Owners(found, self._types[name])
+        return self._owners[name]
+
     def every_word(self, name: str) -> pl.DataFrame:
-        """Words of names, rare or not, each once."""
-        known = self._cut(name, local=True).known
-        return known.filter(known.str.contains(_NAME)).to_frame("word")
+        """Words of names, rare or not, each once, and the ``part`` of the identifiers that have it."""
+        cut = self._cut(name, local=True)
+        part = np.bincount(cut.words, minlength=len(cut.known)) / max(self._texts[name].counted().height, 1)
+        known = pl.DataFrame({"word": cut.known, "part": part})
+        return known.filter(pl.col("word").str.contains(_NAME))
 
     def rare_words(self, name: str) -> pl.DataFrame | None:
         """Words of names that few people have, and the rows of each; None of what is no text."""
@@ -118,6 +130,30 @@ class Hidden:
 
     def _limit(self) -> int:
         return max(_FEW, (self._people.count or self._rows) // _SHARE)
+
+
+class Owners:
+    """The different identifiers of a column, and the share that each of its rows has in all rows with it.
+
+    Attributes
+    ----------
+    texts
+        The different identifiers.
+    kind
+        The type of the column.
+    """
+
+    def __init__(self, counted: pl.DataFrame, kind: pl.DataType) -> None:
+        self.texts, self.kind = counted["text"], kind
+        self._shared = counted.filter(pl.col("rows") > 1).select("text", share=1.0 / pl.col("rows"))
+
+    def shares(self, texts: pl.Series) -> np.ndarray:
+        """The share of a row with each text, 0 for null; a text of one row, or that was never read, stands alone."""
+        there = texts.is_not_null().cast(pl.Float64).to_numpy()
+        if not self._shared.height or not len(texts):
+            return there
+        met = texts.to_frame("text").join(self._shared, on="text", how="left", maintain_order="left")
+        return met["share"].fill_null(1.0).to_numpy() * there
 
 
 class _Texts:
@@ -216,11 +252,6 @@ def _is_worded(kind: pl.DataType) -> bool:
 def _people(counted: pl.DataFrame) -> pl.Expr:
     """People (or rows) of each group of counted rows."""
     return pl.col("who").n_unique() if "who" in counted.columns else pl.col("rows").sum()
-
-
-def without_fraction(column: pl.Series) -> pl.Series:
-    """Numbers as text; whole ones without the fraction that a float shows."""
-    return column.cast(pl.String).str.replace(r"\.0$", "")
 
 
 def _whole(texts: pl.Series) -> pl.DataFrame:

@@ -1,65 +1,102 @@
-"""Whether anything that names a person is left in the release or its manifest."""
+"""Find identifiers in the cells of their own rows, and identifier columns by their names."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.verify.chance import LEVEL, is_excess
 from shoal.verify.coded import Coded, Held
+from shoal.verify.folded import cell_texts, dates
+from shoal.verify.hidden import Hidden, Owners
 from shoal.verify.types import Check
-from shoal.verify.values import MISSING, STAR, canonical
 
-# Equal short numbers happen by chance; a column is suspect when they meet in their own row far more often.
-_CHANCE_BASE, _CHANCE_FACTOR = 3, 3
 _WORD = r"[\p{L}\p{N}]+"
-_START = np.zeros(1, dtype=np.int64)
+# Numbers that count on in both columns, as rows and days of a month do, differ by the same again and again: so far
+# apart such differences are looked for, and so unlikely it is that some difference comes too often by chance.
+_REACH, _COUNTING = 1 << 12, 1e-2
+# A column that holds nothing but the identifiers of its rows repeats them, if so many people have one.
+_SEVERAL = 4
+# How identifiers are looked for: texts by their words, dates in any spelling, and the rest by the whole cell.
+_WORDS, _DATES, _VALUES = "words", "dates", "values"
+_Keys = Mapping[str, pl.DataFrame]
 
 
 class OwnIdentifiers:
-    """Look for each row's identifiers in the cells of the same row, batch by batch.
+    """Search for each row's identifiers in the cells of the same row, batch by batch.
 
-    A text of at least three characters with a letter fails when its words stand in a text cell of its row;
-    where they do so in the next row too, as surnames among occupations might, only when clearly more often.
-    Other identifiers fail by the column, when they equal a cell of their own row clearly more often than one
-    of the next row.
+    A text of at least three characters with a letter fails when its words stand in a text cell of its row, and a date
+    when the cell holds it in any usual spelling. Where cells hold those of other rows too, as occupations may hold
+    surnames, they fail only when chance does not explain how often it is their own. Other identifiers, short numbers
+    above all, fail by that test, or when the column holds nothing else.
+
+    Parameters
+    ----------
+    hidden
+        The identifiers of all input rows.
     """
 
-    def __init__(self) -> None:
-        self._meetings: dict[tuple[str, str], _Meetings] = {}
+    def __init__(self, hidden: Hidden) -> None:
+        self._hidden = hidden
+        self._known: dict[str, _Keys] = {}
+        self._filled: Counter[str] = Counter()
+        self._meetings: dict[tuple[str, str, str], _Meetings] = {}
 
     def see(self, released: Coded, identifiers: Sequence[pl.Series]) -> None:
         """Compare the rows of a batch with their identifiers, which are aligned with them."""
-        held = {name: released[name] for name in released.frame.columns} if identifiers else {}
-        cells = {name: Held(one.codes, _texts(one.distinct)) for name, one in held.items()}
-        said = {name: _vocabulary(cells[name]) for name, one in held.items() if not _is_numeric(one.distinct.dtype)}
-        for identifier in identifiers:
-            own = _texts(identifier)
-            telling = own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)
-            words = pl.select(pl.when(telling).then(own)).to_series().alias("own")
-            rest = pl.select(pl.when(~telling).then(own)).to_series()
-            begins = words.str.extract(_WORD, 0)
-            some = rest.is_not_null().arg_true().to_numpy()
-            near = begins.is_in(pl.concat([*said.values(), begins[:0]]).unique().implode()).fill_null(False).arg_true()
-            for name, texts in cells.items():
-                found = self._meetings.setdefault((identifier.name, name), _Meetings())
-                if name in said:
-                    mine = near.filter(begins.gather(near).is_in(said[name].implode())) if len(near) else near
-                    found.see_words(words, texts, mine.to_numpy())
-                found.see_equal(rest, texts, some)
+        if not identifiers:
+            return
+        for one in identifiers:
+            if one.name not in self._known:
+                self._known[one.name] = _owner_keys(self._hidden.owners(one.name))
+        cells = _Cells(released, {way for known in self._known.values() for way in known})
+        for name in released.frame.columns:
+            self._filled[name] += cells.filled(name)
+        for one in identifiers:
+            self._see(one, cells)
+
+    def _see(self, identifier: pl.Series, cells: _Cells) -> None:
+        """Compare the rows with one of their identifiers."""
+        own = cell_texts(identifier)
+        shares, numbers = np.empty(0), np.empty(0)
+        owners = self._hidden.owners(identifier.name)
+        for way, mine in _identifier_keys(own, owners.kind).items():
+            near = mine.join(cells.heard(way), on="key", how="semi")
+            known = self._known[identifier.name].get(way, near.select("key", many=pl.lit(1, pl.UInt32))[:0])
+            known = known.join(cells.heard(way), on="key", how="semi")
+            # Rows that come with a release are looked at even where the first pass did not read them.
+            unread = near.join(known, on="key", how="anti").select(pl.col("key").unique(), many=pl.lit(1, pl.UInt32))
+            known = pl.concat([known, unread])
+            if not known.height:
+                continue
+            shares = shares if len(shares) else owners.shares(own)
+            numbers = _whole(own) if way == _VALUES else numbers
+            for name, keys in cells.keys(way).items():
+                reach = cells.reach(name, keys.join(known, on="key"))
+                if not reach.any():
+                    continue
+                hit = cells.hits(name, keys, near, own if way == _WORDS else None)
+                found = self._meetings.setdefault((identifier.name, name, way), _Meetings())
+                found.see(hit, reach, shares, max(len(owners.texts), 1))
+                if way == _VALUES:
+                    found.see_apart(numbers - cells.numbers(name), shares)
 
     def check(self) -> Check:
-        """What all batches hold."""
-        if not self._meetings:
+        """Judge what all batches hold."""
+        if not self._known:
             return Check(name="identifier values", passed=True, detail="The input has no identifier.")
+        level = LEVEL / max(len(self._meetings), 1)
         problems = []
-        for name in dict.fromkeys(name for name, _ in self._meetings):
-            mine = {column: found for (one, column), found in self._meetings.items() if one == name}
-            held = [(column, found.contained) for column, found in mine.items() if found.contained]
-            problems += [f"{rows:,} cells of '{column}' hold their row's '{name}'" for column, rows in held]
-            often = [column for column, found in mine.items() if found.too_often]
+        for name in self._known:
+            mine = {column: self._contained(name, column, level) for column in self._filled}
+            problems += [
+                f"{rows:,} cells of '{column}' hold their row's '{name}'" for column, rows in mine.items() if rows
+            ]
+            often = [column for column in self._filled if self._repeats(name, column, level)]
             problems += [f"'{column}' repeats '{name}' more often than chance" for column in often]
         detail = (
             f"Identifiers are left in the release: {'; '.join(problems)}."
@@ -68,52 +105,111 @@ class OwnIdentifiers:
         )
         return Check(name="identifier values", passed=not problems, detail=detail)
 
+    def _contained(self, name: str, column: str, level: float) -> int:
+        """Count rows whose cell holds their identifier in words or as a date; 0 when chance explains it."""
+        met = [self._meetings.get((name, column, way)) for way in (_WORDS, _DATES)]
+        return sum(one.rows for one in met if one is not None and (not one.strangers or one.is_excess(level)))
+
+    def _repeats(self, name: str, column: str, level: float) -> bool:
+        met = self._meetings.get((name, column, _VALUES))
+        if met is None:
+            return False
+        return met.is_excess(level) or (met.hits >= _SEVERAL and met.rows == self._filled[column])
+
+
+class _Cells:
+    """The different cells of a batch, by column, and the keys by which identifiers are looked for in them."""
+
+    def __init__(self, released: Coded, ways: set[str]) -> None:
+        self._held = {
+            name: Held(released[name].codes, cell_texts(released[name].distinct)) for name in released.frame.columns
+        }
+        texts = [name for name in self._held if not released[name].distinct.dtype.is_numeric()]
+        self._keys: dict[str, dict[str, pl.DataFrame]] = {way: {} for way in (_WORDS, _DATES, _VALUES)}
+        for name, held in self._held.items():
+            cells = held.distinct.to_frame("key").with_row_index("place").drop_nulls()
+            self._keys[_VALUES][name] = cells
+            if name in texts and _WORDS in ways:
+                split = cells.with_columns(pl.col("key").str.extract_all(_WORD)).explode("key").drop_nulls()
+                self._keys[_WORDS][name] = split.unique()
+            if _DATES in ways:
+                self._keys[_DATES][name] = dates(held.distinct)
+        self._heard = {way: _unique_keys(list(keys.values())) for way, keys in self._keys.items()}
+
+    def keys(self, way: str) -> _Keys:
+        """The keys of every column: ``place`` of a cell among the different ones, and ``key``."""
+        return self._keys[way]
+
+    def heard(self, way: str) -> pl.DataFrame:
+        """The keys of all columns, each once."""
+        return self._heard[way]
+
+    def reach(self, name: str, met: pl.DataFrame) -> np.ndarray:
+        """Count for every row the identifiers that would be found in its cell, whoever's they are."""
+        held = self._held[name]
+        many = np.bincount(met["place"].to_numpy(), weights=met["many"].to_numpy(), minlength=len(held.distinct))
+        return many[held.codes]
+
+    def hits(self, name: str, keys: pl.DataFrame, rows: pl.DataFrame, own: pl.Series | None) -> np.ndarray:
+        """Find the rows whose own key is one of their cell's; of texts, those whose cell has all words of them."""
+        held = self._held[name]
+        asked = rows.with_columns(cell=pl.lit(pl.Series(held.codes[rows["place"].to_numpy()]).cast(pl.UInt32)))
+        met = asked.join(keys, left_on=["cell", "key"], right_on=["place", "key"], how="semi").unique("place")
+        if own is not None:
+            pairs = pl.DataFrame({"own": own.gather(met["place"]), "text": held.distinct.gather(met["cell"])})
+            met = met.filter(_whole_words(pairs))
+        return met["place"].to_numpy()
+
+    def filled(self, name: str) -> int:
+        """Count the rows with a cell."""
+        held = self._held[name]
+        return int(held.rows[held.distinct.is_not_null().to_numpy()].sum())
+
+    def numbers(self, name: str) -> np.ndarray:
+        """The whole number in the cell of every row, nan where there is none."""
+        held = self._held[name]
+        return _whole(held.distinct)[held.codes]
+
 
 class _Meetings:
-    """How often an identifier meets the cells of a column in its own row, and in the next one."""
+    """How often the identifiers of a column meet the cells of another in their own rows.
+
+    Attributes
+    ----------
+    rows, strangers
+        Rows whose cell holds their own identifier, and other rows whose cell holds somebody's.
+    hits
+        Owners that are hit, each by the part of its rows.
+    """
 
     def __init__(self) -> None:
-        self.said = self.said_next = self.equal = self.equal_next = 0
-        self._last_words: str | None = None
-        self._last: str | None = None
-        self._first: str | None = None
-        self._begun = False
+        self.rows = self.strangers = 0
+        self.hits = self._expected = 0.0
+        self._apart = np.zeros(2 * _REACH + 1)
 
-    def see_words(self, own: pl.Series, texts: Held, near: np.ndarray) -> None:
-        """Look at identifiers that begin with a word of the column: no other stands in a cell of it."""
-        if not len(own):
-            return
-        if len(near):
-            self.said += _whole_words(_pairs(own.gather(near), texts, near))
-            self.said_next += _whole_words(_following(own, texts, near))
-        if self._last_words is not None:
-            self.said_next += _whole_words(_pairs(pl.Series([self._last_words]), texts, _START))
-        self._last_words = own[-1]
+    def see(self, hit: np.ndarray, reach: np.ndarray, shares: np.ndarray, owners: int) -> None:
+        """Count rows that are hit, and what chance would bring."""
+        self.rows += len(hit)
+        self.strangers += int(np.count_nonzero(reach)) - len(hit)
+        self.hits += float(shares[hit].sum())
+        self._expected += float(shares @ reach) / owners
 
-    def see_equal(self, own: pl.Series, texts: Held, some: np.ndarray) -> None:
-        """Look at identifiers that are no null."""
-        if not len(own):
-            return
-        if len(some):
-            self.equal += _equal(_pairs(own.gather(some), texts, some))
-            self.equal_next += _equal(_following(own, texts, some))
-        if self._last is not None:
-            self.equal_next += _equal(_pairs(pl.Series([self._last]), texts, _START))
-        if not self._begun:
-            self._first, self._begun = texts.distinct[int(texts.codes[0])], True
-        self._last = own[-1]
+    def see_apart(self, apart: np.ndarray, shares: np.ndarray) -> None:
+        """Count differences of identifiers and cells, other than none."""
+        near = np.flatnonzero((np.abs(apart) <= _REACH) & (apart != 0))
+        places = (apart[near] + _REACH).astype(np.int64)
+        self._apart += np.bincount(places, weights=shares[near], minlength=len(self._apart))
 
-    @property
-    def contained(self) -> int:
-        """Rows whose identifier stands, as whole words, in their own cell; 0 when the next row explains it."""
-        clear = not self.said_next or self.said > _CHANCE_BASE + _CHANCE_FACTOR * self.said_next
-        return self.said if clear else 0
-
-    @property
-    def too_often(self) -> bool:
-        """Whether equal values meet in their own row far more often than in the next, the first after the last."""
-        around = self._last is not None and self._last == self._first
-        return self.equal > _CHANCE_BASE + _CHANCE_FACTOR * (self.equal_next + around)
+    def is_excess(self, level: float) -> bool:
+        """Decide whether neither chance explains the hits, nor numbers that count on."""
+        if not is_excess(self.hits, self._expected, level):
+            return False
+        farthest = int(np.abs(np.flatnonzero(self._apart) - _REACH).max(initial=0))
+        differences, other = 2 * farthest + 1, float(self._apart.max())
+        usual = max(self._expected, float(self._apart.sum()) / differences)
+        # Where some other difference comes again and again, equal numbers have to be more than those.
+        counting = is_excess(other, usual, _COUNTING / differences)
+        return not counting or is_excess(self.hits, other, level)
 
 
 def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], identifiers: Sequence[str]) -> Check:
@@ -128,54 +224,48 @@ def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], 
     return Check(name="identifier columns", passed=not left and not told, detail=detail)
 
 
-def _whole_words(pairs: pl.DataFrame) -> int:
-    """Rows whose text holds their own identifier, not as a part of a longer word."""
-    shortest = pairs["own"].str.len_chars().min()
-    longest = pairs["text"].unique().str.len_chars().max()
-    if shortest is None or longest is None or longest < shortest:  # type: ignore[operator]
-        return 0
-    # Plain containment is quick and seldom; only what passes it is taken apart into words.
-    found = pairs.filter(pl.col("text").str.contains(pl.col("own"), literal=True))
-    words = found.select(own=_words(pl.col("own")), text=_words(pl.col("text")))
-    return int(words.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item())
+def _owner_keys(owners: Owners) -> dict[str, pl.DataFrame]:
+    """Count for every key the different identifiers that are known by it."""
+    found = {way: keys for way, keys in _identifier_keys(owners.texts, owners.kind).items() if keys.height}
+    one = pl.lit(1, pl.UInt32)
+    return {
+        # Whole texts are different already.
+        way: keys.select("key", many=one) if way == _VALUES else keys.group_by("key").agg(many=pl.len())
+        for way, keys in found.items()
+    }
 
 
-def _pairs(own: pl.Series, texts: Held, rows: np.ndarray) -> pl.DataFrame:
-    """Identifiers, and beside each the text of a row."""
-    return pl.DataFrame({"own": own, "text": texts.distinct.gather(texts.codes[rows])})
+def _identifier_keys(texts: pl.Series, kind: pl.DataType) -> dict[str, pl.DataFrame]:
+    """Give what identifiers are looked for by, in each way: ``place`` of the identifier, and ``key``."""
+    frame = texts.to_frame("key").with_row_index("place").drop_nulls()
+    if kind.is_integer():
+        return {_VALUES: frame}
+    telling = frame.select(pl.col("key").str.contains(r"\p{L}") & (pl.col("key").str.len_chars() >= 3)).to_series()
+    days = dates(texts, whole=True)
+    rest = frame.filter(~telling).join(days, on="place", how="anti")
+    # No text stands in a cell without its first word.
+    begins = frame.filter(telling).with_columns(pl.col("key").str.extract(_WORD, 0))
+    return {_WORDS: begins, _DATES: days, _VALUES: rest}
 
 
-def _following(own: pl.Series, texts: Held, rows: np.ndarray) -> pl.DataFrame:
-    """Identifiers of some rows, and beside each the text of the row after it."""
-    before = rows[rows + 1 < len(own)]
-    return _pairs(own.gather(before), texts, before + 1)
+def _unique_keys(keys: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat([one.select("key") for one in keys] or [pl.DataFrame(schema={"key": pl.String})]).unique()
 
 
-def _equal(pairs: pl.DataFrame) -> int:
-    return int((pairs["own"] == pairs["text"]).sum())
+def _whole(texts: pl.Series) -> np.ndarray:
+    """Whole numbers, nan for other texts."""
+    return texts.cast(pl.Int64, strict=False).cast(pl.Float64).to_numpy()
 
 
-def _vocabulary(texts: Held) -> pl.Series:
-    """The words of a column, each once."""
-    return texts.distinct.str.extract_all(_WORD).explode().drop_nulls().unique()
+def _whole_words(pairs: pl.DataFrame) -> pl.Series:
+    """Tell which texts hold their own identifier, not as a part of a longer word."""
+    return pairs.select(_words(pl.col("text")).str.contains(_words(pl.col("own")), literal=True)).to_series()
 
 
 def _words(text: pl.Expr) -> pl.Expr:
     """Words between single blanks, so that a part of a longer word is no match."""
     blank = pl.lit(" ")
     return blank + text.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars() + blank
-
-
-def _texts(column: pl.Series) -> pl.Series:
-    """Cells as trimmed texts, null for missing ones and for the verifier's own ``*`` and ``<missing>``."""
-    if _is_numeric(column.dtype):
-        return canonical(column, "numeric")[0]
-    text = column.cast(pl.String).str.strip_chars()
-    return pl.select(pl.when(~text.is_in([STAR, MISSING, ""])).then(text)).to_series()
-
-
-def _is_numeric(dtype: pl.DataType) -> bool:
-    return dtype.is_numeric()
 
 
 def _mentions(manifest: Mapping[str, Any], name: str) -> bool:

@@ -23,7 +23,7 @@ class Named:
     """
 
     def __init__(self, hidden: Hidden, read: Sequence[str]) -> None:
-        self._own, self._names, self._texts = OwnIdentifiers(), Names(hidden), FreeText()
+        self._own, self._names, self._texts = OwnIdentifiers(hidden), Names(hidden), FreeText()
         self._read = read
 
     def see(self, batch: Coded, hidden: Sequence[pl.Series]) -> None:

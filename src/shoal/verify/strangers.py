@@ -7,26 +7,31 @@ than rows have it in an identifier is vocabulary. All of it is by hash joins of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from shoal.verify.chance import LEVEL, is_excess
 from shoal.verify.coded import Coded, Held
-from shoal.verify.folded import numbers, plain_texts, words
-from shoal.verify.hidden import Hidden, local_names, row_words, without_fraction
+from shoal.verify.folded import cell_texts, numbers, words
+from shoal.verify.hidden import Hidden, local_names, row_words
 from shoal.verify.tally import Counts
 from shoal.verify.types import Check
 
 # A cell may part what an identifier writes as one, in so many groups.
 _GROUPED = 12
-# Chance: equal numbers and words happen. A word is vocabulary above this, and numbers meet by accident up to this.
+# A word that stands in so many more cells than identifiers is vocabulary.
 _BASE, _FACTOR = 3, 3
-_UNLIKELY = 1e-3
+# How likely an honest release is refused because of long numbers in cells of other rows, over all pairs of columns. One
+# telephone number in a text is to be found, which no smaller level allows.
+_LEVEL = 1e-4
 # Different cells of a column that are kept until they are looked at.
 _CELLS = 1 << 20
-_NEARLY_ALL, _SEVERAL, _MANY = 0.9, 3, 0.02
+_NEARLY_ALL, _SEVERAL, _HALF = 0.9, 3, 0.5
+# Identifiers are moved up and down by up to so much to see how many numbers meet them where they are not.
+_STEPS = 32
 # Free text: cells of so many words that nobody else has, at least so many and that share of the rows.
 _TEXT_WORDS, _TEXT_CELLS, _TEXT_SHARE = 3, 10, 0.05
 
@@ -49,11 +54,16 @@ class Anybody:
 
     def check(self) -> Check:
         """What all batches hold."""
-        problems = []
+        problems: list[str] = []
         heard = [cells.heard() for cells in self._columns.values()]
         looked = self._hidden.looked(pl.concat(heard).unique()) if heard else []
+        for cells in self._columns.values():
+            cells.flush(looked)
+        pairs = sum(cells.numbered for cells in self._columns.values()) * sum(
+            digits.height > 0 for *_, digits in looked
+        )
         for (_, column), cells in self._columns.items():
-            for name, held in cells.held(looked).items():
+            for name, held in cells.held(looked, _LEVEL / max(pairs, 1)).items():
                 if held:
                     problems.append(f"{held:,} cells of '{column}' hold somebody's '{name}'")
         detail = f"Identifiers are left in the release: {'; '.join(problems)}." if problems else (
@@ -78,20 +88,25 @@ class _Cells:
             ends = [column.min(), column.max(), *self._ends]
             self._ends = [min(ends), max(ends)]
         if self._cells.size > _CELLS:
-            self._flush(self._hidden.looked(self.heard()))
+            self.flush(self._hidden.looked(self.heard()))
 
     def heard(self) -> pl.Series:
         """The different words of cells that were not yet held against anything."""
         return _tokens(self._cells.counted())["word"].unique()
 
-    def held(self, looked: _Looked) -> dict[str, int]:
-        """Rows whose cell holds an identifier, by the name of its column."""
-        self._flush(looked)
+    @property
+    def numbered(self) -> bool:
+        """Whether there are long numbers in the cells."""
+        return bool(self._numbers.size)
+
+    def held(self, looked: _Looked, level: float) -> dict[str, int]:
+        """Rows whose cell holds an identifier, by the name of its column, once all cells are flushed."""
         span = float(self._ends[1] - self._ends[0]) + 1.0 if self._ends else None
         found = self._numbers.counted()
-        return {name: self._held[name] + _numbered(found, digits, span) for name, _, digits in looked}
+        return {name: self._held[name] + _numbered(found, digits, span, level) for name, _, digits in looked}
 
-    def _flush(self, looked: _Looked) -> None:
+    def flush(self, looked: _Looked) -> None:
+        """Hold the cells that were kept against all identifiers."""
         cells, self._cells = self._cells.counted(), Counts()
         if not cells.width:
             return
@@ -105,15 +120,15 @@ class _Cells:
 class Names:
     """Columns that are published as they were read hold no words of names, which ``W-NAMES:column`` accepts.
 
-    Some names are words as well: what stands in a row's own cell is compared with what stands in the next row's.
+    Some names are words as well: how many rows hold a word of their own identifier is compared with chance.
     """
 
     def __init__(self, hidden: Hidden) -> None:
+        self._hidden = hidden
         rare = [(name, hidden.rare_words(name)) for name in hidden.names]
         self._rare = {name: words for name, words in rare if words is not None}
         self._known = {name: hidden.every_word(name) for name in self._rare}
         self._columns: dict[tuple[str, str], _Heard] = {}
-        self._last: dict[str, pl.DataFrame] = {}
 
     def see(self, batch: Coded, own: Sequence[pl.Series]) -> None:
         """Look at a batch of columns, and the identifiers of its rows."""
@@ -121,30 +136,26 @@ class Names:
         if not names or not batch.frame.height or not self._rare:
             return
         cells = {name: row_words(batch[name].distinct) for name in names}
-        end = batch.frame.height - 1
         for one in own:
             if one.name not in self._rare:
                 continue
             known = self._known[one.name]
-            said = {
-                name: _in_rows(of.join(known, on="word", how="semi"), batch[name]) for name, of in cells.items()
-            }
-            # Of what no cell says a word, there is nothing to compare.
-            mine = row_words(local_names(one if any(frame.height for frame in said.values()) else one[:0]))
-            before = self._last.get(one.name, mine.clear())
-            following = pl.concat([before, mine.filter(pl.col("row") < end).with_columns(pl.col("row") + 1)])
-            self._last[one.name] = row_words(local_names(one[-1:]))
+            said = {name: _in_rows(of.join(known, on="word"), batch[name]) for name, of in cells.items()}
+            # Without a word of any name in the cells, there is nothing to compare.
+            some = one if any(frame.height for frame in said.values()) else one[:0]
+            mine, shares = row_words(local_names(some)), self._hidden.owners(one.name).shares(cell_texts(some))
             for name, words_said in said.items():
                 heard = self._columns.setdefault((name, one.name), _Heard())
-                heard.see(words_said, mine, following, self._rare[one.name])
+                heard.see(words_said, mine, shares, self._rare[one.name])
 
     def checks(self, accepted: Collection[str]) -> list[Check]:
         """One check a column that holds words of names."""
-        found = []
+        found, level = [], LEVEL / max(len(self._columns), 1)
         for column in dict.fromkeys(column for column, _ in self._columns):
             problems = []
-            for name in self._last:
-                rows = self._columns[column, name].rows(self._rare[name], self._last[name])
+            for name in self._rare:
+                heard = self._columns.get((column, name))
+                rows = 0 if heard is None else heard.rows(self._rare[name], level)
                 if rows:
                     problems.append(f"{rows:,} cells of '{column}' hold a word of somebody's '{name}'")
             code = f"W-NAMES:{column}"
@@ -156,32 +167,31 @@ class Names:
 
 
 class _Heard:
-    """Words of a name that stand in a column: of anybody, of the row's own owner, and of the row before it."""
+    """Words of a name in a column: of anybody, and of the row's own identifier, with what chance would bring."""
 
     def __init__(self) -> None:
         self._sets = Counts()
-        self._first: pl.DataFrame | None = None
-        self._own = self._chance = 0
+        self._own = 0
+        self._hits = self._expected = 0.0
 
-    def see(self, said: pl.DataFrame, mine: pl.DataFrame, following: pl.DataFrame, rare: pl.DataFrame) -> None:
+    def see(self, said: pl.DataFrame, mine: pl.DataFrame, shares: np.ndarray, rare: pl.DataFrame) -> None:
         heard = said.join(rare, on="word", how="semi")
         self._sets.see(heard.group_by("row").agg(pl.col("word").sort()).select(words=pl.col("word").list.join(" ")))
-        self._own += said.join(mine, on=["row", "word"], how="semi")["row"].n_unique()
-        self._chance += said.join(following, on=["row", "word"], how="semi")["row"].n_unique()
-        if self._first is None:
-            self._first = said.filter(pl.col("row") == 0)
+        if not said.height:
+            return
+        own = said.join(mine, on=["row", "word"], how="semi")["row"].unique().to_numpy()
+        self._own += len(own)
+        self._hits += float(shares[own].sum())
+        self._expected += float(shares[said["row"].to_numpy()] @ said["part"].to_numpy())
 
-    def rows(self, rare: pl.DataFrame, last: pl.DataFrame) -> int:
+    def rows(self, rare: pl.DataFrame, level: float) -> int:
         """Rows with a rare word of a name, or those with one of their own where they are more than chance."""
         sets = self._sets.total().with_row_index("set").with_columns(pl.col("words").str.split(" "))
         heard = sets.explode("words").join(rare, left_on="words", right_on="word")
         often = heard.group_by("words").agg(cells=pl.col("rows").sum(), given=pl.col("given").first())
         names = often.filter(pl.col("cells") <= _BASE + _FACTOR * pl.col("given"))
         strangers = int(heard.join(names, on="words", how="semi").unique("set")["rows"].sum())
-        if not self._own or self._first is None:
-            return strangers
-        chance = self._chance + bool(self._first.join(last, on="word", how="semi").height)  # the first follows the last
-        return max(strangers, self._own) if self._own > _BASE + _FACTOR * chance else strangers
+        return max(strangers, self._own) if is_excess(self._hits, self._expected, level) else strangers
 
 
 class FreeText:
@@ -214,18 +224,16 @@ class FreeText:
 
 def _distinct(held: Held) -> pl.DataFrame:
     """Different cells and the rows of each."""
-    column = held.distinct
-    texts = without_fraction(column) if column.dtype.is_numeric() else plain_texts(column)
-    cells = pl.DataFrame({"text": texts, "rows": held.rows}).drop_nulls("text")
+    cells = pl.DataFrame({"text": cell_texts(held.distinct), "rows": held.rows}).drop_nulls("text")
     return cells.group_by("text").agg(pl.col("rows").sum()).sort("text")
 
 
 def _in_rows(words: pl.DataFrame, held: Held) -> pl.DataFrame:
-    """Row and word, given the words of different cells."""
+    """Row and word, and the part of the identifiers with that word, given the words of different cells."""
     if not words.height:
         return words
     rows = pl.DataFrame({"cell": held.codes}, schema={"cell": pl.UInt32}).with_row_index("row")
-    return rows.join(words.select(pl.col("row").alias("cell"), "word"), on="cell").select("row", "word")
+    return rows.join(words.rename({"row": "cell"}), on="cell").select("row", "word", "part")
 
 
 def _tokens(cells: pl.DataFrame) -> pl.DataFrame:
@@ -258,7 +266,7 @@ def _holding(tokens: pl.DataFrame, keys: pl.DataFrame) -> int:
     return int(said.join(near, left_on="hash", right_on="key", how="semi").unique("cell")["rows"].sum())
 
 
-def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None) -> int:
+def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None, level: float) -> int:
     """Rows whose cell holds a long number of an identifier, 0 where chance explains it.
 
     Parameters
@@ -269,35 +277,49 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None) -> 
         Numbers of the identifiers.
     span
         How many numbers a numeric column could hold.
+    level
+        How likely chance may bring as many numbers.
     """
     met = found.join(digits, on="key", how="semi")
     if not met.height:
         return 0
-    candidates, hits = found.height, met.height
-    # Numbers that run on hold everything between their ends: a few of them in a column prove nothing.
-    telling = hits >= _MANY * digits.height or not _run_on(digits)
-    if hits >= _SEVERAL and hits >= _NEARLY_ALL * candidates and telling:
-        return int(met["rows"].sum())
+    rows, hits = int(met["rows"].sum()), met.height
+    if hits >= max(_SEVERAL, _NEARLY_ALL * found.height) and _is_column_of(met, digits, level):
+        return rows
     if span is not None:
-        expected = candidates * digits.height / span
+        expected = found.height * digits.height / span
+        if is_excess(hits, expected, level):  # seldom, and moving identifiers takes longer than all else here
+            expected = max(expected, _near(found, digits))
     else:
         size = pl.col("key").str.len_chars().alias("size")
         lengths = found.group_by(size).len().join(digits.group_by(size).len("given"), on="size")
         expected = float((lengths["len"] * lengths["given"] / 10.0 ** lengths["size"]).sum())
-    # Neither spreads evenly, so that chance may well be a few times what it would be if they did.
-    unlikely = hits > _FACTOR * expected and _tail(hits, expected) < _UNLIKELY
-    return int(met["rows"].sum()) if unlikely else 0
+    return rows if is_excess(hits, expected, level) else 0
 
 
-def _run_on(digits: pl.DataFrame) -> bool:
-    """Whether most numbers between the smallest and the largest are somebody's, as of those given one after another."""
-    whole = digits["key"].cast(pl.Int64, strict=False).drop_nulls().to_numpy()
-    return bool(whole.size) and whole.size > 0.5 * (int(whole.max()) - int(whole.min()) + 1)
+def _is_column_of(met: pl.DataFrame, digits: pl.DataFrame, level: float) -> bool:
+    """Decide whether numbers that are all identifiers are so many, or so far apart, that they are no other numbers.
+
+    Identifiers that run on are all numbers between their ends, so that any other column that begins and ends between
+    them holds nothing else. It is free to begin and end anywhere among numbers of their length.
+    """
+    ours, theirs = (keys["key"].cast(pl.Int64, strict=False).drop_nulls().to_numpy() for keys in (met, digits))
+    if met.height >= _HALF * digits.height or not len(ours):
+        return met.height >= _HALF * digits.height
+    width = int(np.ptp(theirs)) + 1
+    numbers = 9.0 * 10.0 ** (len(str(theirs.max())) - 1)
+    return int(np.ptp(ours)) + 1 >= _HALF * width and (width / numbers) ** 2 < level
 
 
-def _tail(hits: int, expected: float) -> float:
-    """Chance of at least so many hits where so many are expected (Poisson, bounded from above after Chernoff)."""
-    if hits <= expected:
-        return 1.0
-    exact = -math.expm1(-expected)
-    return exact if hits == 1 else math.exp(hits - expected + hits * math.log(expected / hits)) if expected else 0.0
+def _near(found: pl.DataFrame, digits: pl.DataFrame) -> float:
+    """Numbers of a column that would be identifiers if all identifiers were a little larger or smaller, on average."""
+    ours, theirs = (
+        np.sort(keys["key"].cast(pl.Int64, strict=False).drop_nulls().to_numpy()) for keys in (found, digits)
+    )
+    if not len(theirs):
+        return 0.0
+    met = 0
+    for step in range(-_STEPS, _STEPS + 1):
+        places = np.minimum(np.searchsorted(theirs, ours + step), len(theirs) - 1)
+        met += int(np.count_nonzero(theirs[places] == ours + step)) if step else 0
+    return met / (2 * _STEPS)
