@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import functools
 import hashlib
+import json
 import multiprocessing
 import operator
 import os
@@ -85,7 +86,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
     """Every step of a replacement that touches the disk, or every second, is the last one once."""
     seen: list[int] = []
     (tmp_path / "kept").mkdir()
-    first = write_release(release(rows=2, log=str(tmp_path / "kept" / "x.log")), tmp_path / "kept" / "out")
+    first = write_release(release(rows=2), tmp_path / "kept" / "out", log=str(tmp_path / "kept" / "x.log"))
     old = logged(first)
     for step in range(1, 300, STRIDE):
         folder = tmp_path / str(step) / "out"
@@ -96,7 +97,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
                 patch.setattr(swap, "exchange", lambda *_: False)
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
-                write_release(release(FRAME[:1], rows=1, log=str(log)), folder, replace=True)
+                write_release(release(FRAME[:1], rows=1), folder, log=str(log), replace=True)
         if done[0] < step:
             break
         with pytest.raises(InputError, match="is not empty"):
@@ -121,12 +122,12 @@ def test_a_kill_before_the_first_release_is_in_place_leaves_nothing(
         with monkeypatch.context() as patch:
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
-                write_release(release(rows=2, log=str(log)), folder)
+                write_release(release(rows=2), folder, log=str(log))
         if done[0] < step:
             return
         there = folder.exists()
         try:
-            write_release(release(rows=2, log=str(log)), folder)
+            write_release(release(rows=2), folder, log=str(log))
         except InputError:
             assert there
         assert whole(folder, {2}) == 2
@@ -160,7 +161,7 @@ def test_an_interrupt_at_any_step_leaves_nothing_but_a_whole_release(
         with monkeypatch.context() as patch:
             done = crash_at(patch, step, interrupts=True)
             with contextlib.suppress(KeyboardInterrupt):
-                write_release(release(FRAME[:1], rows=1, log=str(folder.with_name("x.log"))), folder, replace=not first)
+                write_release(release(FRAME[:1], rows=1), folder, log=str(folder.with_name("x.log")), replace=not first)
         assert not publication.leftovers(folder)
         if not first or folder.exists():
             whole_ones += whole(folder, {1} if first else {1, 2}) == 1
@@ -374,7 +375,7 @@ def killed_in_place(folder: Path, monkeypatch: pytest.MonkeyPatch, **named: Any)
     with monkeypatch.context() as patch:
         patch.setattr(publication, "put", put)
         with pytest.raises(Killed):
-            write_release(release(rows=2, **named), folder)
+            write_release(release(rows=2), folder, **named)
     assert folder.exists()
 
 
@@ -399,7 +400,7 @@ def test_a_line_that_a_kill_left_out_goes_to_the_log_where_it_was_moved_to(
 ) -> None:
     """Another name of the parent folder, as in a container."""
     (tmp_path / "before").mkdir()
-    write_release(release(rows=2, log=str(tmp_path / "before" / "x.log")), tmp_path / "before" / "other")
+    write_release(release(rows=2), tmp_path / "before" / "other", log=str(tmp_path / "before" / "x.log"))
     killed_in_place(tmp_path / "before" / "out", monkeypatch, log=str(tmp_path / "before" / "x.log"))
     folder = (tmp_path / "before").rename(tmp_path / "after") / "out"
     publication.resume(folder)
@@ -409,7 +410,7 @@ def test_a_line_that_a_kill_left_out_goes_to_the_log_where_it_was_moved_to(
 
 def test_a_log_that_lost_lines_meanwhile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, log = tmp_path / "out", tmp_path / "x.log"
-    write_release(release(rows=2, log=str(log)), tmp_path / "other")
+    write_release(release(rows=2), tmp_path / "other", log=str(log))
     killed_in_place(folder, monkeypatch, log=str(log))
     kept = log.rename(tmp_path / "kept.log")
     with pytest.raises(InputError, match="lacks lines that it had: restore the log, and run again"):
@@ -431,8 +432,61 @@ def test_a_log_that_cannot_be_written_is_told_and_gets_its_line_later(
     with monkeypatch.context() as patch:
         patch.setattr(journal, "_add", full)
         with pytest.raises(InputError, match="is not in the log"):
-            write_release(release(rows=2, log=str(tmp_path / "x.log")), folder)
+            write_release(release(rows=2), folder, log=str(tmp_path / "x.log"))
     assert whole(folder, {2}) == 2
     publication.resume(folder)
     assert logged(folder) == [digest_of(folder)]
     assert names(tmp_path) == ["out", "out.evidence", "x.log"]
+
+
+class Vault:
+    """A holder that counts how often it is settled."""
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.settled = place, 0
+
+    def stage(self, bond: publication.Bond) -> None:
+        pass
+
+    def settle(self, folder: Path) -> None:
+        self.settled += 1
+
+
+def test_a_log_that_is_out_of_reach_does_not_keep_secrets_from_coming_into_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, log, vault = tmp_path / "out", tmp_path / "x.log", Vault(tmp_path / "x.vault")
+    write_release(release(rows=2), tmp_path / "other", log=str(log))
+    killed_in_place(folder, monkeypatch, log=str(log), holders=[vault])
+    before = vault.settled
+    log.unlink()
+    with pytest.raises(InputError, match="lacks lines"):
+        publication.recover(folder, [vault])
+    assert vault.settled == before + 1
+
+
+def test_a_line_that_was_added_is_not_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journal is kept for the vault after the line is in the log, and somebody may begin a new log meanwhile."""
+    folder, log, vault = tmp_path / "out", tmp_path / "x.log", Vault(tmp_path / "x.vault")
+    write_release(release(rows=2), tmp_path / "other", log=str(log))
+    killed_in_place(folder, monkeypatch, log=str(log), holders=[vault])
+    publication.resume(folder)
+    assert len(logged(folder)) == 2
+    assert publication.leftovers(folder)
+    log.unlink()
+    publication.recover(folder, [vault])
+    assert not publication.leftovers(folder)
+    assert not log.exists()
+
+
+def test_what_an_older_version_left_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its journals have no word about a log."""
+    folder = tmp_path / "out"
+    killed_in_place(folder, monkeypatch)
+    (staging,) = publication.leftovers(folder)
+    plain = json.loads((staging / publication.JOURNAL).read_bytes())
+    del plain["line"]
+    (staging / publication.JOURNAL).write_text(json.dumps(plain))
+    publication.resume(folder)
+    assert whole(folder, {2}) == 2
+    assert names(tmp_path) == ["out", "out.evidence"]

@@ -19,6 +19,7 @@ from shoal.errors import InputError, VerificationError
 from shoal.io.chain import START, Journal, as_line, chained, link
 from shoal.io.folders import is_release
 from shoal.io.locks import locked
+from shoal.io.swap import sync
 from shoal.verify.folder import MANIFEST, read_manifest
 
 SUFFIX = ".log"
@@ -132,7 +133,9 @@ class PendingLine:
             Where the release is now, and where it is going.
         """
         place = check_journal(log, release=folder)
-        return cls(log=str(place), lines=len(_entries(place).entries), who=_who(), facts=_facts(staged, folder))
+        with locked(place):  # or a line that another run is adding may be read by half
+            lines = len(_entries(place).entries)
+        return cls(log=str(place), lines=lines, who=_who(), facts=_facts(staged, folder))
 
     def add(self, folder: Path) -> None:
         """Add the line, unless it is there already: a recovery cannot know how far the killed run came.
@@ -197,6 +200,7 @@ def _add(place: Path, line: bytes) -> None:
         file.write(line)
         file.flush()
         os.fsync(file.fileno())
+    sync(place.parent)
 
 
 def _who() -> str:
