@@ -86,7 +86,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
     """Every step of a replacement that touches the disk, or every second, is the last one once."""
     seen: list[int] = []
     (tmp_path / "kept").mkdir()
-    first = write_release(release(rows=2), tmp_path / "kept" / "out", log=str(tmp_path / "kept" / "x.log"))
+    first = write_release(release(rows=2, log=str(tmp_path / "kept" / "x.log")), tmp_path / "kept" / "out")
     old = logged(first)
     for step in range(1, 300, STRIDE):
         folder = tmp_path / str(step) / "out"
@@ -97,7 +97,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
                 patch.setattr(swap, "exchange", lambda *_: False)
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
-                write_release(release(FRAME[:1], rows=1), folder, log=str(log), replace=True)
+                write_release(release(FRAME[:1], rows=1, log=str(log)), folder, replace=True)
         if done[0] < step:
             break
         with pytest.raises(InputError, match="is not empty"):
@@ -122,12 +122,12 @@ def test_a_kill_before_the_first_release_is_in_place_leaves_nothing(
         with monkeypatch.context() as patch:
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
-                write_release(release(rows=2), folder, log=str(log))
+                write_release(release(rows=2, log=str(log)), folder)
         if done[0] < step:
             return
         there = folder.exists()
         try:
-            write_release(release(rows=2), folder, log=str(log))
+            write_release(release(rows=2, log=str(log)), folder)
         except InputError:
             assert there
         assert whole(folder, {2}) == 2
@@ -161,7 +161,7 @@ def test_an_interrupt_at_any_step_leaves_nothing_but_a_whole_release(
         with monkeypatch.context() as patch:
             done = crash_at(patch, step, interrupts=True)
             with contextlib.suppress(KeyboardInterrupt):
-                write_release(release(FRAME[:1], rows=1), folder, log=str(folder.with_name("x.log")), replace=not first)
+                write_release(release(FRAME[:1], rows=1, log=str(folder.with_name("x.log"))), folder, replace=not first)
         assert not publication.leftovers(folder)
         if not first or folder.exists():
             whole_ones += whole(folder, {1} if first else {1, 2}) == 1
@@ -359,7 +359,9 @@ def test_an_interrupt_before_the_release_is_made_ends_it(tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
 
 
-def killed_in_place(folder: Path, monkeypatch: pytest.MonkeyPatch, **named: Any) -> None:
+def killed_in_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, holders: list[Any] | None = None, **evidence: Any
+) -> None:
     """Publish a release, and die as soon as it is in its place."""
 
     def put(staged: Path, place: Path, aside: Path | None = None) -> None:
@@ -375,7 +377,7 @@ def killed_in_place(folder: Path, monkeypatch: pytest.MonkeyPatch, **named: Any)
     with monkeypatch.context() as patch:
         patch.setattr(publication, "put", put)
         with pytest.raises(Killed):
-            write_release(release(rows=2), folder, **named)
+            write_release(release(rows=2, **evidence), folder, holders=holders or [])
     assert folder.exists()
 
 
@@ -400,7 +402,7 @@ def test_a_line_that_a_kill_left_out_goes_to_the_log_where_it_was_moved_to(
 ) -> None:
     """Another name of the parent folder, as in a container."""
     (tmp_path / "before").mkdir()
-    write_release(release(rows=2), tmp_path / "before" / "other", log=str(tmp_path / "before" / "x.log"))
+    write_release(release(rows=2, log=str(tmp_path / "before" / "x.log")), tmp_path / "before" / "other")
     killed_in_place(tmp_path / "before" / "out", monkeypatch, log=str(tmp_path / "before" / "x.log"))
     folder = (tmp_path / "before").rename(tmp_path / "after") / "out"
     publication.resume(folder)
@@ -410,7 +412,7 @@ def test_a_line_that_a_kill_left_out_goes_to_the_log_where_it_was_moved_to(
 
 def test_a_log_that_lost_lines_meanwhile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, log = tmp_path / "out", tmp_path / "x.log"
-    write_release(release(rows=2), tmp_path / "other", log=str(log))
+    write_release(release(rows=2, log=str(log)), tmp_path / "other")
     killed_in_place(folder, monkeypatch, log=str(log))
     kept = log.rename(tmp_path / "kept.log")
     with pytest.raises(InputError, match="lacks lines that it had: restore the log, and run again"):
@@ -432,7 +434,7 @@ def test_a_log_that_cannot_be_written_is_told_and_gets_its_line_later(
     with monkeypatch.context() as patch:
         patch.setattr(journal, "_add", full)
         with pytest.raises(InputError, match="is not in the log"):
-            write_release(release(rows=2), folder, log=str(tmp_path / "x.log"))
+            write_release(release(rows=2, log=str(tmp_path / "x.log")), folder)
     assert whole(folder, {2}) == 2
     publication.resume(folder)
     assert logged(folder) == [digest_of(folder)]
@@ -456,7 +458,7 @@ def test_a_log_that_is_out_of_reach_does_not_keep_secrets_from_coming_into_force
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, log, vault = tmp_path / "out", tmp_path / "x.log", Vault(tmp_path / "x.vault")
-    write_release(release(rows=2), tmp_path / "other", log=str(log))
+    write_release(release(rows=2, log=str(log)), tmp_path / "other")
     killed_in_place(folder, monkeypatch, log=str(log), holders=[vault])
     before = vault.settled
     log.unlink()
@@ -468,7 +470,7 @@ def test_a_log_that_is_out_of_reach_does_not_keep_secrets_from_coming_into_force
 def test_a_line_that_was_added_is_not_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The journal is kept for the vault after the line is in the log, and somebody may begin a new log meanwhile."""
     folder, log, vault = tmp_path / "out", tmp_path / "x.log", Vault(tmp_path / "x.vault")
-    write_release(release(rows=2), tmp_path / "other", log=str(log))
+    write_release(release(rows=2, log=str(log)), tmp_path / "other")
     killed_in_place(folder, monkeypatch, log=str(log), holders=[vault])
     publication.resume(folder)
     assert len(logged(folder)) == 2

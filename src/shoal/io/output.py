@@ -54,14 +54,14 @@ def write_release(
     format: str = "csv",
     formulas: str = "keep",
     holders: Sequence[Holder] = (),
-    log: str | None = None,
     copies: Sequence[str] = (),
     labels: Labels | None = None,
 ) -> Path:
     """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
 
     Everything is written under temporary names first and renamed at the end; after a failure the disk is as
-    it was before, and after a kill the next call, or the next run to that folder, makes it so.
+    it was before, and after a kill the next call, or the next run to that folder, makes it so. The log that the
+    evidence names gets a line.
 
     Parameters
     ----------
@@ -73,8 +73,6 @@ def write_release(
         ``"escape"``: keep spreadsheets from running cells of a CSV file that begin like formulas.
     holders
         Files that keep something for the release, and change with it.
-    log
-        File that gets a line about the release (:mod:`shoal.io.journal`).
     copies
         Further formats that the tables are written in: ``"xlsx"``, ``"sav"`` (SPSS), ``"dta"`` (Stata).
     labels
@@ -105,7 +103,7 @@ def write_release(
     with writing(folder):
         resume(folder)
         check()
-        publish(folder, fill, check, replace=replace, holders=holders, log=log)
+        publish(folder, fill, check, replace=replace, holders=holders, log=release.evidence.get("log"))
     return folder
 
 

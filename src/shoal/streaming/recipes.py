@@ -121,7 +121,7 @@ def run_stream(
             facts: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": str(_path(recipe) or "") or None}
             facts |= {"base": str(recipe.base.resolve()), "worst": [one.value for one in written.verdict]}
             facts |= {} if keeper is None else {"vault": keeper.facts()}
-            facts |= {} if recipe.review is None else {"review": recipe.review.stated()}
+            facts |= {"log": log_of(recipe)} | ({} if recipe.review is None else {"review": recipe.review.stated()})
             write_evidence({**written.evidence, **facts, BOUND: digest}, private)
             if table is not None:
                 progress("writing the table")
@@ -131,7 +131,8 @@ def run_stream(
         with writing(folder):
             publish(
                 folder, fill, _check(recipe, folder, replace), replace=replace, holders=[keeper] if keeper else [],
-                log=log_of(recipe), **({} if table is None else {"then": table.commit}),
+                log=log_of(recipe),
+                **({} if table is None else {"then": table.commit}),
             )  # fmt: skip
     return found[0]
 
