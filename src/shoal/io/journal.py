@@ -133,9 +133,7 @@ class PendingLine:
             Where the release is now, and where it is going.
         """
         place = check_journal(log, release=folder)
-        with locked(place):  # or a line that another run is adding may be read by half
-            lines = len(_entries(place).entries)
-        return cls(log=str(place), lines=lines, who=_who(), facts=_facts(staged, folder))
+        return cls(log=str(place), lines=len(_entries(place).entries), who=_who(), facts=_facts(staged, folder))
 
     def add(self, folder: Path) -> None:
         """Add the line, unless it is there already: a recovery cannot know how far the killed run came.
