@@ -105,12 +105,12 @@ def _carry_out(
     progress("writing")
     if keeper is not None:
         keeper = keeper.with_secrets(release.secrets)
-    release = dataclasses.replace(
-        release, evidence={**release.evidence, "vault": keeper and keeper.facts(), "log": log_of(recipe)}
-    )
+    release = dataclasses.replace(release, evidence={**release.evidence, "vault": keeper and keeper.facts()})
+    # The release that is returned names no log, so writing it elsewhere adds no line.
+    logged = dataclasses.replace(release, evidence={**release.evidence, "log": log_of(recipe)})
     holders: list[Holder] = [holder for holder in (keeper, memory) if holder is not None]
     write_release(
-        release, folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas, holders=holders,
+        logged, folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas, holders=holders,
         copies=recipe.output.copies, labels=read_labels(recipe.resolve(recipe.source.file)),
     )  # fmt: skip
     return release

@@ -72,6 +72,13 @@ def test_a_run_that_was_killed_once_its_release_was_in_place_is_logged_by_the_ne
     assert shoal("log", "verify", folder / "releases.log", "--json").json["entries"] == 2
 
 
+def test_a_returned_release_that_is_written_elsewhere_is_not_logged(folder: Path) -> None:
+    made = run(folder / "recipe.toml", replace=True)
+    before = (folder / "releases.log").read_bytes()
+    made.write(folder / "elsewhere")
+    assert (folder / "releases.log").read_bytes() == before
+
+
 def test_the_log_tells_nothing_of_people(folder: Path, secrets: list[str]) -> None:
     text = (folder / "releases.log").read_text("utf-8")
     assert not [word for word in secrets if word in text]

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import functools
 import hashlib
+import json
 import multiprocessing
 import operator
 import os
@@ -358,7 +359,9 @@ def test_an_interrupt_before_the_release_is_made_ends_it(tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
 
 
-def killed_in_place(folder: Path, monkeypatch: pytest.MonkeyPatch, **named: Any) -> None:
+def killed_in_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, holders: list[Any] | None = None, **evidence: Any
+) -> None:
     """Publish a release, and die as soon as it is in its place."""
 
     def put(staged: Path, place: Path, aside: Path | None = None) -> None:
@@ -374,7 +377,7 @@ def killed_in_place(folder: Path, monkeypatch: pytest.MonkeyPatch, **named: Any)
     with monkeypatch.context() as patch:
         patch.setattr(publication, "put", put)
         with pytest.raises(Killed):
-            write_release(release(rows=2, **named), folder)
+            write_release(release(rows=2, **evidence), folder, holders=holders or [])
     assert folder.exists()
 
 
@@ -436,3 +439,56 @@ def test_a_log_that_cannot_be_written_is_told_and_gets_its_line_later(
     publication.resume(folder)
     assert logged(folder) == [digest_of(folder)]
     assert names(tmp_path) == ["out", "out.evidence", "x.log"]
+
+
+class Vault:
+    """A holder that counts how often it is settled."""
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.settled = place, 0
+
+    def stage(self, bond: publication.Bond) -> None:
+        pass
+
+    def settle(self, folder: Path) -> None:
+        self.settled += 1
+
+
+def test_a_log_that_is_out_of_reach_does_not_keep_secrets_from_coming_into_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, log, vault = tmp_path / "out", tmp_path / "x.log", Vault(tmp_path / "x.vault")
+    write_release(release(rows=2, log=str(log)), tmp_path / "other")
+    killed_in_place(folder, monkeypatch, log=str(log), holders=[vault])
+    before = vault.settled
+    log.unlink()
+    with pytest.raises(InputError, match="lacks lines"):
+        publication.recover(folder, [vault])
+    assert vault.settled == before + 1
+
+
+def test_a_line_that_was_added_is_not_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journal is kept for the vault after the line is in the log, and somebody may begin a new log meanwhile."""
+    folder, log, vault = tmp_path / "out", tmp_path / "x.log", Vault(tmp_path / "x.vault")
+    write_release(release(rows=2, log=str(log)), tmp_path / "other")
+    killed_in_place(folder, monkeypatch, log=str(log), holders=[vault])
+    publication.resume(folder)
+    assert len(logged(folder)) == 2
+    assert publication.leftovers(folder)
+    log.unlink()
+    publication.recover(folder, [vault])
+    assert not publication.leftovers(folder)
+    assert not log.exists()
+
+
+def test_what_an_older_version_left_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its journals have no word about a log."""
+    folder = tmp_path / "out"
+    killed_in_place(folder, monkeypatch)
+    (staging,) = publication.leftovers(folder)
+    plain = json.loads((staging / publication.JOURNAL).read_bytes())
+    del plain["line"]
+    (staging / publication.JOURNAL).write_text(json.dumps(plain))
+    publication.resume(folder)
+    assert whole(folder, {2}) == 2
+    assert names(tmp_path) == ["out", "out.evidence"]

@@ -92,7 +92,7 @@ class Seen:
 
 
 def with_forms(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put beside names of people (``t``) what their spellings have in common."""
+    """Add to names of people (``t``) the form that other spellings of a name share."""
     return frame.with_columns(same_form(frame["t"]).alias("form"))
 
 

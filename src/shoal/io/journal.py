@@ -19,6 +19,7 @@ from shoal.errors import InputError, VerificationError
 from shoal.io.chain import START, Journal, as_line, chained, link
 from shoal.io.folders import is_release
 from shoal.io.locks import locked
+from shoal.io.swap import sync
 from shoal.verify.folder import MANIFEST, read_manifest
 
 SUFFIX = ".log"
@@ -197,6 +198,7 @@ def _add(place: Path, line: bytes) -> None:
         file.write(line)
         file.flush()
         os.fsync(file.fileno())
+    sync(place.parent)
 
 
 def _who() -> str:

@@ -121,7 +121,7 @@ def publish(
     check
         Raises unless the release may go to its folder; asked when nobody else can write there any more.
     log
-        Gets a line about the release (:mod:`shoal.io.journal`).
+        File that gets a line about the release (:mod:`shoal.io.journal`).
     then
         Brings into force what was written elsewhere, as soon as the release is in its place; more than once does no
         harm.
@@ -201,6 +201,7 @@ def recover(folder: Path, holders: Sequence[Holder] = ()) -> None:
     for holder in holders:
         holder.settle(folder)
     for staging in left:
+        _add_line(folder, staging)  # behind the holders, because a log that is out of reach must not stop them
         _clear(staging, {str(holder.place) for holder in holders})
 
 
@@ -249,12 +250,17 @@ def _finish(folder: Path, staging: Path) -> None:
     if committed is False:
         if not folder.exists() and (staging / _OLD).exists():
             put(staging / _OLD, folder)
-        return
-    if _evidence_digest(staging / _EVIDENCE) == journal.bond.digest:
+    elif _evidence_digest(staging / _EVIDENCE) == journal.bond.digest:
         refuse_linked_evidence(folder)
         put(staging / _EVIDENCE, private, staging / _OLD_EVIDENCE)
-    if journal.line is not None:
+
+
+def _add_line(folder: Path, staging: Path) -> None:
+    """Add the line that a publication owes its log, and note in the journal that it owes none any more."""
+    journal = _journal(staging)
+    if journal is not None and journal.line is not None and journal.committed is not False:
         journal.line.add(folder)
+        _write_journal(staging, replace(journal, line=None))
 
 
 def _clear(staging: Path, settled: set[str]) -> None:
@@ -278,7 +284,7 @@ def _write_journal(staging: Path, journal: _Journal) -> None:
 def _journal(staging: Path) -> _Journal | None:
     """The journal of a publication, None before it has one."""
     try:
-        plain = json.loads((staging / JOURNAL).read_bytes())
+        plain = {"line": None, **json.loads((staging / JOURNAL).read_bytes())}  # older versions wrote no line
         line = None if plain["line"] is None else PendingLine(**plain["line"])
         holders = [str(one) for one in plain["holders"]]
         return _Journal(**{**plain, "bond": Bond(**plain["bond"]), "holders": holders, "line": line})

@@ -77,37 +77,33 @@ class Spellings:
 
     @property
     def sentence(self) -> str:
-        """What may be wrong with the column, without its values."""
-        what = "people may be fewer" if self.role == "subject" else "classes may be less diverse"
+        """Say what may be wrong with the column, without its values."""
+        what = "there are fewer people" if self.role == "subject" else "classes are less diverse"
         return (
-            f"Column '{self.column}' counts {self.spellings:,} values that may be spellings of {self.values:,} (they "
-            f"differ in case, width, zeros of a number or marks in 'n/a'), so {what} than stated: give each one "
-            "spelling."
+            f"In column '{self.column}' {self.spellings:,} of the values may be spellings of {self.values:,} (they "
+            f"differ only in case, width, zeros of a number or marks in 'n/a'). If they are, {what} than stated: give "
+            "each value one spelling."
         )
 
 
 def same_form(texts: pl.Series) -> pl.Series:
     """Fold what spellings of one value differ in: case, width, blanks, zeros of numbers, marks of "n/a"."""
     seen = as_seen(texts.str.normalize("NFKC")).str.to_uppercase().str.to_lowercase()
-    whole = seen.str.replace(r"^\+?(-?)0*([0-9]+)(?:\.0*)?$", "${1}${2}")
-    parts = whole.str.replace(r"^\+?(-?)0*([0-9]+\.[0-9]*[1-9])0*$", "${1}${2}")
-    return parts.str.replace(r"^[^\pL\pN]*n[^\pL\pN]*a[^\pL\pN]*$", "na")
+    numbers = seen.str.replace(r"^\+?(-?)0*([0-9]+(?:\.[0-9]*[1-9])?)\.?0*$", "${1}${2}")
+    return numbers.str.replace(r"^[^\pL\pN]*n[^\pL\pN]*a[^\pL\pN]*$", "na")
 
 
 def count_spellings(column: str, role: str, texts: pl.Series, non_answers: Sequence[Any] = ()) -> Spellings | None:
-    """Count different texts of a column that have the form of another one, or of a declared non-answer.
+    """Count distinct texts of a column that have the form of another one, or of a declared non-answer.
 
     Returns None where there are none, and of columns that hold no text: their cells are compared as numbers or dates.
     """
     if texts.dtype != pl.String:
         return None
-    texts = texts.drop_nulls().unique()
-    others = pl.Series(list(map(str, non_answers)), dtype=pl.String).unique()
-    others = others.filter(~others.is_in(texts.implode()))
-    forms = same_form(pl.concat([texts.alias(""), others.alias("")]))
-    alike = forms.filter(forms.is_duplicated())
-    mine = int(forms.is_duplicated().head(texts.len()).sum())
-    return Spellings(column=column, role=role, spellings=mine, values=alike.n_unique()) if mine else None
+    others = [one for one in dict.fromkeys(map(str, non_answers)) if not (texts == one).any()]
+    forms = same_form(pl.concat([texts.alias(""), pl.Series("", others, dtype=pl.String)]))
+    alike = forms.head(texts.len()).filter(forms.is_duplicated().head(texts.len()))
+    return Spellings(column=column, role=role, spellings=alike.len(), values=alike.n_unique()) if alike.len() else None
 
 
 def spelling_facts(domain: Domain) -> list[dict[str, Any]]:

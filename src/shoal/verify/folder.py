@@ -38,8 +38,8 @@ def _bounded(batches: Iterator[pl.DataFrame], entry: Mapping[str, Any]) -> Itera
         # A Parquet file with other rows than the manifest says is refused before its first batch.
         if entry["file"].endswith(".parquet") and entry["rows"] * frame.width * _CELL > _MOST:
             raise InputError(
-                f"The release unpacks to more than {_MOST >> 20:,} MiB, too much to be held in memory: "
-                "'shoal verify' and 'shoal risk --engine duckdb' read it part by part."
+                f"The release unpacks to more than {_MOST >> 20:,} MiB, too much to be held in memory: 'shoal risk "
+                "--engine duckdb' reads it part by part."
             )
         yield frame
 

@@ -19,7 +19,8 @@ from shoal.errors import InputError, VerificationError
 
 # Bytes of a CSV file, and rows of a Parquet file, that are read in one go; the latter are those of a row group.
 _BYTES, _ROWS = 1 << 23, 1 << 18
-# Bytes that one batch may take: some kilobytes of Parquet can unpack to gigabytes, in rows, columns or long texts.
+# Bytes that one batch may take: some kilobytes of Parquet can unpack to gigabytes, in rows, columns or long texts. How
+# long texts are is seen only once they are decoded, because Polars tells nothing of the sizes in a file's footer.
 _MOST, _CELL = 1 << 30, 16
 # How a cell begins that a spreadsheet runs unless it is a number: a sign of a formula, or one that NFKC makes such.
 _SIGN = (
