@@ -144,15 +144,27 @@ def test_the_tables_leave_some_people_with_too_few_values_otherwise() -> None:
     assert len(narrow) >= len(found) // 6
 
 
+def changed(frame: pl.DataFrame, people: int) -> pl.DataFrame:
+    """The same visits with another diagnosis at the first visit of some of the people who have several."""
+    several = frame.group_by("id", maintain_order=True).len().filter(pl.col("len") > 1)["id"]
+    first = pl.col("id").is_in(several[:people].to_list()) & pl.col("id").is_first_distinct()
+    return frame.with_columns(diagnosis=pl.when(first).then(pl.lit("other")).otherwise("diagnosis"))
+
+
 def test_values_that_change_from_row_to_row_are_not_judged() -> None:
-    frame = visits(2)
-    changed = frame.with_columns(
-        pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("other")).otherwise("diagnosis").alias("diagnosis")
-    )
-    assert changed.filter(pl.col("id") == "p0")["diagnosis"].n_unique() == 2
-    release = released(changed, ["k=4", "distinct-l=3"])
+    release = released(changed(visits(2), 10), ["k=4", "distinct-l=3"])
     assert release.manifest["across_classes"] == []
     assert release.released.n_suppressed == 0
+    assert any(text.startswith("The values of 'diagnosis' of people") for text in release.manifest["not_protected"])
+
+
+def test_a_slip_in_the_rows_of_one_person_leaves_the_others_protected() -> None:
+    frame = changed(visits(1), 1)
+    before = released(frame, ["k=4", "distinct-l=3"], across_classes=False)
+    assert sum(len(found) == 1 for found in left_possible(before, frame).values()) >= 12
+    now = released(frame, ["k=4", "distinct-l=3"])
+    assert now.manifest["across_classes"] == ["diagnosis"]
+    assert min(map(len, left_possible(now, frame).values())) >= 3
 
 
 def test_over_the_limit_there_is_no_release() -> None:
@@ -172,7 +184,7 @@ def test_the_gate_finds_people_who_were_not_judged(claimed: bool, monkeypatch: p
         return rows[:0], across if claimed else [], names[:0]
 
     monkeypatch.setattr(enforce, "judge_people", nobody)
-    said = "left with too few values" if claimed else "'across_classes' are not the attributes"
+    said = "left with too few values" if claimed else "'across_classes' lack an attribute"
     with pytest.raises(GateError, match=said):
         released(visits(1), ["k=4", "distinct-l=3"])
 

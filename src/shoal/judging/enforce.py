@@ -31,6 +31,7 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
     """
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
     narrowed: set[str] = set()
+    across: list[tuple[str, ...]] = []
     while True:
         classes = released.classmap
         stats = rows.stats(classes, judge.attributes)
@@ -45,7 +46,7 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = _good(released, judge, stats)
         if good.all():
-            gone, across, names = judge_people(released, judge, _parted(released, judge, stats))
+            gone, across, names = judge_people(released, judge, _parted(released, judge, stats), across)
             if not gone.size:
                 return replace(released, k=judge.k, across=across)
             failing = set()
