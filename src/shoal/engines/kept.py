@@ -308,8 +308,8 @@ class KeptRows(SizedRows):
         """Numbers of all rows of people for whom their classes leave too little possible."""
         with self._beside(classes) as (source, keys):
             pairs = self.database.ask(sql.in_several(keys["g"], source))
-        self.database.send("narrow", {"s": possible.narrow(pairs["s"], pairs["g"])})
-        return np.sort(self.database.ask("SELECT coded.r AS r FROM coded JOIN narrow ON coded.s = narrow.s")["r"])
+        self.database.send("narrow", {"r": possible.narrow(pairs["p"], pairs["g"])})
+        return np.sort(self.database.ask(sql.rows_beside("narrow"))["r"])
 
     def _as_read(self, part: pl.DataFrame, name: str) -> pl.Series:
         """A column of some coded rows as it was read."""

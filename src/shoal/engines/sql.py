@@ -50,7 +50,7 @@ def in_classes(words: dict[str, str] | None, *, some_gone: bool = False) -> str:
     on = " AND ".join(f"{text} = classes.{name}" for name, text in words.items())
     if some_gone:
         left = "SELECT coded.* FROM coded LEFT JOIN gone ON coded.r = gone.r WHERE gone.r IS NULL"
-        return f"({left}) t JOIN classes ON {on}"
+        return f"({left}) coded JOIN classes ON {on}"
     return f"coded JOIN classes ON {on}"
 
 
@@ -62,10 +62,16 @@ def changing(codes: Sequence[str], source: str, where: str) -> str:
 
 
 def in_several(group: str, source: str) -> str:
-    """The classes of people who are in several of them."""
-    pairs = f"SELECT DISTINCT s, {group} AS g FROM {source}"
-    counted = f"SELECT s, g, count(*) OVER (PARTITION BY s) AS n FROM ({pairs}) u"
-    return f"SELECT s, g FROM ({counted}) w WHERE n > 1"
+    """The classes of people who are in several of them; a person is numbered, ``p``, by the first of their rows."""
+    pairs = f"SELECT s, {group} AS g, min(coded.r) AS r FROM {source} GROUP BY s, {group}"
+    each = f"SELECT g, min(r) OVER (PARTITION BY s) AS p, count(*) OVER (PARTITION BY s) AS n FROM ({pairs}) u"
+    return f"SELECT p, g FROM ({each}) w WHERE n > 1"
+
+
+def rows_beside(rows: str) -> str:
+    """All rows of the people who have rows that a relation lists."""
+    people = f"SELECT s FROM coded JOIN {rows} ON coded.r = {rows}.r"
+    return f"SELECT coded.r AS r FROM coded JOIN ({people}) u ON coded.s = u.s"
 
 
 def known(place_codes: dict[str, Sequence[int]]) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from shoal.kernels.count.grouping import group_rows
 from shoal.table.stats import Attribute, Histogram
 
 # What the values that remain must be worth between them, in whole numbers so that engines add them up alike.
@@ -72,14 +73,17 @@ class Possible:
         groups = max(self.indptr.size - 1, 1)
         telling = np.append(np.diff(self.indptr) > 0, False)
         there = np.flatnonzero(telling[classes])
-        pairs = np.unique(people[there].astype(np.int64) * groups + classes[there])
-        who, first, times = np.unique(pairs // groups, return_index=True, return_counts=True)
-        found = [np.empty(0, dtype=np.int64)]
+        pairs = np.sort(people[there].astype(np.int64) * groups + classes[there])
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        who = pairs // groups
+        first = np.flatnonzero(np.diff(who, prepend=-1))
+        times, found = np.diff(first, append=who.size), [np.empty(0, dtype=np.int64)]
         # Whoever has one class has all that it leaves possible. Of people with equal classes one is looked at.
-        for count in np.unique(times[times > 1]).tolist():
-            mine = np.flatnonzero(times == count)
-            sets, of = np.unique(pairs[first[mine, None] + np.arange(count)] % groups, axis=0, return_inverse=True)
-            found.append(who[mine][~self._leave_enough(sets)[of.ravel()]])
+        for count in (np.flatnonzero(np.bincount(times)[2:]) + 2).tolist():
+            mine = first[times == count]
+            sets = (pairs[mine + np.arange(count)[:, None]] % groups).astype(np.int32)
+            of, one, _ = group_rows(sets, np.full(count, groups))
+            found.append(who[mine][~self._leave_enough(sets[:, one].T.astype(np.int64))[of]])
         return np.sort(np.concatenate(found))
 
     def _leave_enough(self, sets: np.ndarray) -> np.ndarray:
