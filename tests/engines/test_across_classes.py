@@ -20,7 +20,7 @@ from tests.conftest import many
 from tests.engines.alike import outcome
 from tests.engines.server import Server
 from tests.engines.test_postgres import moved
-from tests.models.test_across_classes import drawn, visits
+from tests.models.test_across_classes import drawn
 
 RECIPE = """
 seed = 1
@@ -87,15 +87,6 @@ def test_duckdb_suppresses_the_same_people(algorithm: str, seed: int, tmp_path: 
 @pytest.mark.parametrize("algorithm, seed", CASES[:2])
 def test_postgres_suppresses_the_same_people(algorithm: str, seed: int, tmp_path: Path, postgres: Server) -> None:
     recipe = written(tmp_path, seed, algorithm)
-    here = in_memory(recipe)
-    assert outcome(moved(recipe, postgres, {"age": "smallint", "zip": "smallint", "key": "bigint"}), "postgres") == here
-
-
-def test_postgres_narrows_cells_to_the_people_that_are_left(tmp_path: Path, postgres: Server) -> None:
-    recipe = written(tmp_path, 1, 'name = "mondrian"')
-    visits(1).with_row_index("key", offset=101).write_csv(tmp_path / "people.csv")
-    text = recipe.read_text("utf-8")
-    recipe.write_text(text[: text.index("[hierarchies]")] + text[text.index("[[models]]") :], encoding="utf-8")
     here = in_memory(recipe)
     assert outcome(moved(recipe, postgres, {"age": "smallint", "zip": "smallint", "key": "bigint"}), "postgres") == here
 

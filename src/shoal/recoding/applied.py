@@ -22,7 +22,7 @@ from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
 from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
 from shoal.recoding.set_cells import SetCells
-from shoal.table.classmap import Cells, Grouped, Nodes, Together
+from shoal.table.classmap import Cells, Grouped, Nodes, RowIds, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
 from shoal.table.membership import classes_of
@@ -183,7 +183,10 @@ class Released:
             classes = Cells(classes_of(classes, codes, self.domain.schema.quasi), classes.groups)
         left = replace(self, classmap=classes.without(rows))
         left = left.suppress(left.sizes == 0)
-        return _shrunk(left) if type(self.recoding) in (Grouping, CellGrouping) else left
+        if type(self.recoding) is not Grouping or not isinstance(left.classmap, RowIds):
+            return left
+        shrunk = _grouped(left.rows, Grouping(ids=left.classmap.ids, groups=left.n_classes))
+        return replace(left, classmap=shrunk.classmap, cells=shrunk.cells)
 
     def price_stats(self) -> PriceStats:
         """What measures see."""
@@ -328,21 +331,6 @@ def _grouped(rows: Rows, recoding: Grouping | CellGrouping) -> Released:
     merged = replace(recoding, ids=np.append(class_of, -1).astype(np.int32)[recoding.ids], groups=first.size)
     made = _released(rows, merged.classmap, [column.merge(class_of, first) for column in cells], None)
     return replace(made, groups=groups)
-
-
-def _shrunk(released: Released) -> Released:
-    """Classes by the extent of their members, after some of these are gone; those with equal cells are one class."""
-    assert not isinstance(released.classmap, Nodes)
-    cells = []
-    for column in released.domain.quasi:
-        one = counted_by_rows(column)
-        found = released.rows.stats(released.classmap, [one]).histograms[one.key]
-        of = np.repeat(np.arange(released.n_classes, dtype=np.int32), np.diff(found.indptr))
-        cells.append(extent_cells(column, found.codes.astype(np.int32), Grouping(ids=of, groups=released.n_classes)))
-    keys = np.stack([column.keys for column in cells])
-    class_of, first, _ = group_rows(keys, keys.max(axis=1, initial=0) + 1)
-    merged = {column.column.name: column.merge(class_of, first) for column in cells}
-    return replace(released, classmap=released.classmap.merge(class_of, first.size), cells=merged)
 
 
 def member_codes(rows: Rows, recoding: Grouping | CellGrouping) -> Callable[[str], np.ndarray]:

@@ -54,10 +54,6 @@ class Cells:
         """The good classes alone, numbered without gaps."""
         return Cells(_numbered(self.of, good), int(good.sum()), self.gone)
 
-    def merge(self, into: np.ndarray, groups: int) -> Cells:
-        """Some classes as one: the new number of each, and how many there are."""
-        return Cells(np.append(into, -1).astype(np.int32)[self.of], groups, self.gone)
-
     def without(self, rows: np.ndarray) -> Cells:
         """The same classes without some rows."""
         return Cells(self.of, self.groups, np.union1d(self.gone, rows).astype(np.int64))
@@ -80,10 +76,6 @@ class RowIds:
     def keep(self, good: np.ndarray) -> RowIds:
         """The good classes alone, numbered without gaps."""
         return RowIds(_numbered(self.ids, good), int(good.sum()))
-
-    def merge(self, into: np.ndarray, groups: int) -> RowIds:
-        """Some classes as one: the new number of each, and how many there are."""
-        return RowIds(np.append(into, -1).astype(np.int32)[self.ids], groups)
 
     def without(self, rows: np.ndarray) -> RowIds:
         """The same classes without some rows."""
