@@ -6,18 +6,21 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
+from shoal.catalogue import load, names
 from shoal.cli.main import execute
 from shoal.errors import GateError, InfeasibleError, ParameterError, RefusalError, SchemaError
 from shoal.judging import enforce
 from shoal.judging.enforce import judge_people
+from shoal.models.base import Model
 from shoal.results import Release
+from shoal.verify.terms.base import term_of
 from tests.conftest import many
 
 TABLES = many(16, 600)
@@ -51,9 +54,14 @@ def left_possible(release: Release, frame: pl.DataFrame, column: str = "diagnosi
 
 def released(frame: pl.DataFrame, models: list[Any], algorithm: Any = None, **roles: Any) -> Release:
     table = shoal.read(
-        frame, quasi=["age", "zip", "sex"], sensitive=["diagnosis"], subject="id", missing="value",
-        settings={"diagnosis": {"non_answers": ["refused"]}}, **roles,
-    )  # fmt: skip
+        frame,
+        quasi=["age", "zip", "sex"],
+        sensitive=["diagnosis"],
+        subject="id",
+        missing="value",
+        settings={"diagnosis": {"non_answers": ["refused"]}},
+        **roles,
+    )
     return shoal.anonymize(table, algorithm=algorithm or MONDRIAN, models=models, seed=1)
 
 
@@ -196,9 +204,13 @@ def test_sets_of_quasi_identifiers_are_judged_one_by_one() -> None:
     )
     sets = [["age", "sex"], ["zip"]]
     table = shoal.read(
-        frame, quasi=["age", "zip", "sex"], sensitive=["diagnosis"], subject="id", quasi_sets=sets,
+        frame,
+        quasi=["age", "zip", "sex"],
+        sensitive=["diagnosis"],
+        subject="id",
+        quasi_sets=sets,
         hierarchies={"age": {"widths": [2]}, "zip": {"widths": [2]}},
-    )  # fmt: skip
+    )
     method = {"name": "optimal", "suppression_limit": 1.0}
     release = shoal.anonymize(table, algorithm=method, models=["k=2", "distinct-l=3"], seed=1)
     for one in sets:
@@ -303,3 +315,23 @@ folder = "out"
     limited = off.replace("[output]", "[limits]\nsubject-intersection = 0.1\n[output]")
     (tmp_path / "limited.toml").write_text(limited.replace('"out"', '"limited"'), encoding="utf-8")
     assert execute(["run", str(tmp_path / "limited.toml")]) == 4
+
+
+def test_models_that_ask_for_remaining_values_are_those_whose_terms_do() -> None:
+    asking = {name for name in names("model") if _asks(load("model", name))}
+    assert asking == {name for name in names("model") if term_of({"name": name}).left is not None}
+    assert len(asking) == 12
+
+
+def _asks(model: type[Model]) -> bool:
+    return model.across or model.worth_left is not Model.worth_left
+
+
+def test_a_model_of_a_plug_in_asks_for_nothing_that_its_term_does_not_check() -> None:
+    class Two(Model):
+        name: ClassVar[str] = "two"
+
+        def distinct_needed(self) -> int:
+            return 2
+
+    assert not _asks(Two)

@@ -95,9 +95,14 @@ def _figure(case: AttackCase, column: Column, people: Candidates) -> AttackFigur
         f"{ending}. {people.values.mean():.1f} values are left on average."
     )
     return figure(
-        f"subject-intersection:{column.name}", share, trials, sentence, baseline=naive, control=control,
+        f"subject-intersection:{column.name}",
+        share,
+        trials,
+        sentence,
+        baseline=naive,
+        control=control,
         control_interval=None if control is None else wilson(control, outside),
-    )  # fmt: skip
+    )
 
 
 def _candidates(view: View, people: People, column: Column) -> Candidates:
@@ -139,7 +144,9 @@ def _bits(view: View, people: People, column: Column) -> tuple[np.ndarray, np.nd
         flags[:, pool.codes] = pool.counts > 0
         flags[~flags.any(axis=1)] = True
         bits[pool.groups] = np.packbits(flags, axis=1)
-    return bits, people.classes if people.vector is None else people.vector
+    of = people.classes if people.vector is None else people.vector
+    assert of is not None
+    return bits, of
 
 
 def _only(bits: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ def judge_people(
 ) -> tuple[np.ndarray, list[tuple[str, ...]], list[str]]:
     """Find the rows of people for whom too few values remain, the attributes judged so, and the models that fail.
 
-    Judged is every attribute of which hardly a released person has different values, by each model that asks for
+    Judged is every attribute of which hardly any released person has different values, by each model that asks for
     values. Which these are follows from the released rows alone.
 
     Parameters

@@ -40,8 +40,8 @@ class Possible:
     def of(cls, histogram: Histogram, one: Attribute, shares: np.ndarray) -> Possible:
         """The values of classes, given what share of enough each value of the attribute is worth."""
         known = one.unknown[histogram.codes] == 0
-        lengths = np.bincount(np.repeat(np.arange(histogram.known.size), np.diff(histogram.indptr))[known],
-                              minlength=histogram.known.size)  # fmt: skip
+        classes = np.repeat(np.arange(histogram.known.size), np.diff(histogram.indptr))[known]
+        lengths = np.bincount(classes, minlength=histogram.known.size)
         codes = histogram.codes[known].astype(np.int64)
         # Rounded up, so that l times the l-th part is enough.
         worth = np.ceil(np.minimum(shares, 1.0) * ENOUGH).astype(np.int64)
