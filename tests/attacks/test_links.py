@@ -61,6 +61,7 @@ def test_bucketised_releases() -> None:
     results = by_name(release)
     assert set(results) == {
         "linkage", "homogeneity", "background", "skewness", "similarity", "proximity", "divergence", "relinking",
+        "subject-intersection",
     }  # fmt: skip
     made = figures(results["relinking"])["relinking:disease"]
     recoding = release.released.recoding
@@ -101,7 +102,10 @@ def test_microaggregated_releases_have_no_cells_to_match() -> None:
         {"name": "microaggregation", "k": 4}, ["W-UNMODELLED:disease"], quasi=["age"], drop=["income", "job", "sex"]
     )
     results = by_name(release)
-    assert set(results) == {"nearest", "homogeneity", "background", "skewness", "similarity", "proximity", "divergence"}
+    assert set(results) == {
+        "nearest", "homogeneity", "background", "skewness", "similarity", "proximity", "divergence",
+        "subject-intersection",
+    }  # fmt: skip
     assert figures(results["homogeneity"])["homogeneity:disease"].trials > 0
 
 

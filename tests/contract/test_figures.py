@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
+import polars as pl
 import pytest
 
 import shoal
@@ -13,9 +14,9 @@ from shoal.catalogue import names
 from shoal.evaluation.base import Finding
 from shoal.results import Score
 from shoal.verify import recheck
-from tests.contract.examples import MODELS, Spec, label, people, read, release
+from tests.contract.examples import MODELS, QUASI, Spec, label, people, read, release
 
-# A release of every kind, and one of levels.
+# A release of every kind, one of levels, and one of people with several rows.
 RELEASES: dict[str, Spec] = {
     "generalised": {"name": "mondrian"},
     "full-domain": {"name": "optimal", "suppression_limit": 0.2},
@@ -24,6 +25,7 @@ RELEASES: dict[str, Spec] = {
     "pseudonymised": {"name": "table-transform"},
     "microaggregated": {"name": "microaggregation"},
     "perturbed": {"name": "swapping"},
+    "of people": {"name": "mondrian"},
 }
 
 
@@ -31,6 +33,9 @@ RELEASES: dict[str, Spec] = {
 def example(kind: str) -> shoal.Release:
     """That of Mondrian with numbers and guarded texts of a hierarchy, which some attacks are about."""
     more = {"table": read(people(), numbers=True, guard=True)} if kind == "generalised" else {}
+    if kind == "of people":
+        visits = people().select(*QUASI, "s", who=pl.int_range(pl.len()) % 40)
+        more = {"table": shoal.read(visits, quasi=QUASI, sensitive=["s"], subject="who")}
     return release(RELEASES[kind], **more)
 
 

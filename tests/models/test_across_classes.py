@@ -6,18 +6,21 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
+from shoal.catalogue import load, names
 from shoal.cli.main import execute
 from shoal.errors import GateError, InfeasibleError, ParameterError, RefusalError, SchemaError
 from shoal.judging import enforce
 from shoal.judging.enforce import judge_people
+from shoal.models.base import Model
 from shoal.results import Release
+from shoal.verify.terms.base import term_of
 from tests.conftest import many
 
 TABLES = many(16, 600)
@@ -51,9 +54,14 @@ def left_possible(release: Release, frame: pl.DataFrame, column: str = "diagnosi
 
 def released(frame: pl.DataFrame, models: list[Any], algorithm: Any = None, **roles: Any) -> Release:
     table = shoal.read(
-        frame, quasi=["age", "zip", "sex"], sensitive=["diagnosis"], subject="id", missing="value",
-        settings={"diagnosis": {"non_answers": ["refused"]}}, **roles,
-    )  # fmt: skip
+        frame,
+        quasi=["age", "zip", "sex"],
+        sensitive=["diagnosis"],
+        subject="id",
+        missing="value",
+        settings={"diagnosis": {"non_answers": ["refused"]}},
+        **roles,
+    )
     return shoal.anonymize(table, algorithm=algorithm or MONDRIAN, models=models, seed=1)
 
 
@@ -144,15 +152,27 @@ def test_the_tables_leave_some_people_with_too_few_values_otherwise() -> None:
     assert len(narrow) >= len(found) // 6
 
 
+def changed(frame: pl.DataFrame, people: int) -> pl.DataFrame:
+    """The same visits with another diagnosis at the first visit of some of the people who have several."""
+    several = frame.group_by("id", maintain_order=True).len().filter(pl.col("len") > 1)["id"]
+    first = pl.col("id").is_in(several[:people].to_list()) & pl.col("id").is_first_distinct()
+    return frame.with_columns(diagnosis=pl.when(first).then(pl.lit("other")).otherwise("diagnosis"))
+
+
 def test_values_that_change_from_row_to_row_are_not_judged() -> None:
-    frame = visits(2)
-    changed = frame.with_columns(
-        pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("other")).otherwise("diagnosis").alias("diagnosis")
-    )
-    assert changed.filter(pl.col("id") == "p0")["diagnosis"].n_unique() == 2
-    release = released(changed, ["k=4", "distinct-l=3"])
+    release = released(changed(visits(2), 10), ["k=4", "distinct-l=3"])
     assert release.manifest["across_classes"] == []
     assert release.released.n_suppressed == 0
+    assert any(text.startswith("The values of 'diagnosis' of people") for text in release.manifest["not_protected"])
+
+
+def test_a_slip_in_the_rows_of_one_person_leaves_the_others_protected() -> None:
+    frame = changed(visits(1), 1)
+    before = released(frame, ["k=4", "distinct-l=3"], across_classes=False)
+    assert sum(len(found) == 1 for found in left_possible(before, frame).values()) >= 12
+    now = released(frame, ["k=4", "distinct-l=3"])
+    assert now.manifest["across_classes"] == ["diagnosis"]
+    assert min(map(len, left_possible(now, frame).values())) >= 3
 
 
 def test_over_the_limit_there_is_no_release() -> None:
@@ -172,7 +192,7 @@ def test_the_gate_finds_people_who_were_not_judged(claimed: bool, monkeypatch: p
         return rows[:0], across if claimed else [], names[:0]
 
     monkeypatch.setattr(enforce, "judge_people", nobody)
-    said = "left with too few values" if claimed else "'across_classes' are not the attributes"
+    said = "left with too few values" if claimed else "'across_classes' lack an attribute"
     with pytest.raises(GateError, match=said):
         released(visits(1), ["k=4", "distinct-l=3"])
 
@@ -184,9 +204,13 @@ def test_sets_of_quasi_identifiers_are_judged_one_by_one() -> None:
     )
     sets = [["age", "sex"], ["zip"]]
     table = shoal.read(
-        frame, quasi=["age", "zip", "sex"], sensitive=["diagnosis"], subject="id", quasi_sets=sets,
+        frame,
+        quasi=["age", "zip", "sex"],
+        sensitive=["diagnosis"],
+        subject="id",
+        quasi_sets=sets,
         hierarchies={"age": {"widths": [2]}, "zip": {"widths": [2]}},
-    )  # fmt: skip
+    )
     method = {"name": "optimal", "suppression_limit": 1.0}
     release = shoal.anonymize(table, algorithm=method, models=["k=2", "distinct-l=3"], seed=1)
     for one in sets:
@@ -291,3 +315,23 @@ folder = "out"
     limited = off.replace("[output]", "[limits]\nsubject-intersection = 0.1\n[output]")
     (tmp_path / "limited.toml").write_text(limited.replace('"out"', '"limited"'), encoding="utf-8")
     assert execute(["run", str(tmp_path / "limited.toml")]) == 4
+
+
+def test_models_that_ask_for_remaining_values_are_those_whose_terms_do() -> None:
+    asking = {name for name in names("model") if _asks(load("model", name))}
+    assert asking == {name for name in names("model") if term_of({"name": name}).left is not None}
+    assert len(asking) == 12
+
+
+def _asks(model: type[Model]) -> bool:
+    return model.across or model.worth_left is not Model.worth_left
+
+
+def test_a_model_of_a_plug_in_asks_for_nothing_that_its_term_does_not_check() -> None:
+    class Two(Model):
+        name: ClassVar[str] = "two"
+
+        def distinct_needed(self) -> int:
+            return 2
+
+    assert not _asks(Two)

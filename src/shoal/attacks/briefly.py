@@ -8,9 +8,16 @@ from shoal.results import Release
 
 # Singling out, linking and inference, in this order.
 BRIEF = (
-    "singling-out", "linkage", "nearest", "homogeneity", "skewness", "subject-intersection", "ra-linkage",
-    "record-linkage", "relinking",
-)  # fmt: skip
+    "singling-out",
+    "linkage",
+    "nearest",
+    "homogeneity",
+    "skewness",
+    "subject-intersection",
+    "ra-linkage",
+    "record-linkage",
+    "relinking",
+)
 # People times classes beyond which somebody would wait.
 _MOST = 200_000_000
 

@@ -16,6 +16,8 @@ from shoal.measures.intervals import wilson
 from shoal.table.column import Column
 
 _ROUNDS = 20
+# Bytes of the values of rows that are looked at in one go.
+_BYTES = 1 << 26
 
 
 class Candidates(NamedTuple):
@@ -93,9 +95,14 @@ def _figure(case: AttackCase, column: Column, people: Candidates) -> AttackFigur
         f"{ending}. {people.values.mean():.1f} values are left on average."
     )
     return figure(
-        f"subject-intersection:{column.name}", share, trials, sentence, baseline=naive, control=control,
+        f"subject-intersection:{column.name}",
+        share,
+        trials,
+        sentence,
+        baseline=naive,
+        control=control,
         control_interval=None if control is None else wilson(control, outside),
-    )  # fmt: skip
+    )
 
 
 def _candidates(view: View, people: People, column: Column) -> Candidates:
@@ -110,17 +117,26 @@ def _candidates(view: View, people: People, column: Column) -> Candidates:
     constant = np.flatnonzero(low == high)
     if not constant.size:
         return Candidates(empty, empty, empty, empty)
-    bits = _bits(view, people, column)
+    bits, group = _bits(view, people, column)
     rows = np.argsort(of, kind="stable")
-    starts = np.searchsorted(of[rows], np.arange(whose.size))
-    common = np.bitwise_and.reduceat(bits[rows], starts, axis=0)[constant]
-    single = (_only(bits) == high[of]).astype(np.float64)
+    starts = np.searchsorted(of[rows], np.arange(whose.size + 1))
+    only, left = np.empty(whose.size, dtype=np.int64), np.empty(whose.size, dtype=np.int64)
+    step = max(1, _BYTES // bits.shape[1])
+    for some in np.split(np.arange(whose.size), np.searchsorted(starts[1:], np.arange(step, rows.size, step))):
+        if some.size:
+            mine = group[rows[starts[some[0]] : starts[some[-1] + 1]]]
+            common = np.bitwise_and.reduceat(bits[mine], starts[some] - starts[some[0]], axis=0)
+            only[some], left[some] = _only(common), np.bitwise_count(common).sum(axis=1)
+    single = (_only(bits)[group] == high[of]).astype(np.float64)
     alone = np.bincount(of, weights=single)[constant] / np.bincount(of)[constant]
-    return Candidates(high[constant], _only(common), alone, np.bitwise_count(common).sum(axis=1))
+    return Candidates(high[constant], only[constant], alone, left[constant])
 
 
-def _bits(view: View, people: People, column: Column) -> np.ndarray:
-    """Packed bits a row: which values the classes that could be the row's have; all where these have none."""
+def _bits(view: View, people: People, column: Column) -> tuple[np.ndarray, np.ndarray]:
+    """Packed bits a group of rows: which values the classes that could be theirs have; all where these have none.
+
+    Beside them stands the group of every row.
+    """
     groups = view.n_classes if people.vectors is None else people.vectors.shape[0]
     bits = np.zeros((groups, (column.card + 7) // 8), dtype=np.uint8)
     for pool in pools(view, people, column):
@@ -129,7 +145,8 @@ def _bits(view: View, people: People, column: Column) -> np.ndarray:
         flags[~flags.any(axis=1)] = True
         bits[pool.groups] = np.packbits(flags, axis=1)
     of = people.classes if people.vector is None else people.vector
-    return bits[of]
+    assert of is not None
+    return bits, of
 
 
 def _only(bits: np.ndarray) -> np.ndarray:

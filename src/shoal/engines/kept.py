@@ -17,13 +17,13 @@ from shoal.engines.sized import SizedRows
 from shoal.errors import InputError
 from shoal.recoding.publish import Publishing
 from shoal.recoding.rewriting import Rewriting, rewritten
-from shoal.table.classmap import Cells, Grouped, RowIds
+from shoal.table.classmap import Grouped, RowIds
 from shoal.table.coding import canonical_text, categories_as_text, numbered
 from shoal.table.column import Column
 from shoal.table.dates import as_declared
 from shoal.table.domain import Domain
 from shoal.table.keys import key_hashes
-from shoal.table.possible import ENOUGH, Possible
+from shoal.table.possible import Possible
 from shoal.table.rows import Listed
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.stats import Attribute
@@ -298,28 +298,18 @@ class KeptRows(SizedRows):
                 subjects=part["s"].to_numpy()[kept] if people else None,
             )  # fmt: skip
 
-    def varies(self, classes: Grouped, one: Attribute) -> bool:
-        """Whether somebody has two known values of an attribute in rows that are in a class."""
+    def changing(self, classes: Grouped, one: Attribute) -> tuple[int, int]:
+        """How many people have different known values in rows that are in a class, and how many several such rows."""
         with self._beside(classes) as (source, _):
-            asked = sql.changing(list(self._values(one).values()), source, self._known(one))
-            return int(self.database.ask(asked)["n"][0]) > 0
+            found = self.database.ask(sql.changing(list(self._values(one).values()), source, self._known(one)))
+            return int(found["c"][0]), int(found["n"][0])
 
     def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
         """Numbers of all rows of people for whom their classes leave too little possible."""
-        groups = possible.classes
         with self._beside(classes) as (source, keys):
-            columns = {"g": groups, "v": possible.codes, "w": possible.worth, "t": possible.totals[groups]}
-            self.database.send("possible", columns)
-            return np.sort(self.database.ask(sql.narrowed(keys["g"], source, ENOUGH))["r"])
-
-    def without(self, classes: Grouped, rows: np.ndarray) -> Grouped:
-        """The same classes without some rows."""
-        if isinstance(classes, RowIds):
-            ids = classes.ids.copy()
-            ids[rows] = -1
-            return RowIds(ids, classes.groups)
-        before = classes.gone if isinstance(classes, Cells) else np.empty(0, dtype=np.int64)
-        return Cells(self._class_of_cells(classes), classes.groups, np.union1d(before, rows).astype(np.int64))
+            pairs = self.database.ask(sql.in_several(keys["g"], source))
+        self.database.send("narrow", {"r": possible.narrow(pairs["p"], pairs["g"])})
+        return np.sort(self.database.ask(sql.rows_beside("narrow"))["r"])
 
     def _as_read(self, part: pl.DataFrame, name: str) -> pl.Series:
         """A column of some coded rows as it was read."""

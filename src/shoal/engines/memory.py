@@ -17,7 +17,7 @@ from shoal.table.domain import Domain, Joint
 from shoal.table.guards import guards_of
 from shoal.table.history import broken_classes
 from shoal.table.membership import classes_of
-from shoal.table.possible import Possible, differs
+from shoal.table.possible import Possible, changing
 from shoal.table.rows import Frequency, Listed
 from shoal.table.stats import Attribute, GroupStats, unknown_flags
 from shoal.table.table import Table, part_of
@@ -124,23 +124,17 @@ class MemoryRows:
             subjects=None if subjects is None else subjects[kept],
         )  # fmt: skip
 
-    def varies(self, classes: Grouped, one: Attribute) -> bool:
-        """Whether somebody has two known values of an attribute in rows that are in a class."""
+    def changing(self, classes: Grouped, one: Attribute) -> tuple[int, int]:
+        """How many people have different known values in rows that are in a class, and how many several such rows."""
         assert self.table.subjects is not None
         values = self.table.values(one)
         known = np.flatnonzero((self.ids(classes) >= 0) & (one.unknown[values] == 0))
-        return differs(self.table.subjects[known], values[known])
+        return changing(self.table.subjects[known], values[known])
 
     def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
         """Numbers of all rows of people for whom their classes leave too little possible."""
         assert self.table.subjects is not None
         return np.flatnonzero(np.isin(self.table.subjects, possible.narrow(self.table.subjects, self.ids(classes))))
-
-    def without(self, classes: Grouped, rows: np.ndarray) -> RowIds:
-        """The same classes without some rows."""
-        ids = self.ids(classes).copy()
-        ids[rows] = -1
-        return RowIds(ids, classes.groups)
 
     def _numbered(self, name: str) -> np.ndarray:
         """int32 number of the value of every row; columns that are not coded are compared as text."""

@@ -50,34 +50,28 @@ def in_classes(words: dict[str, str] | None, *, some_gone: bool = False) -> str:
     on = " AND ".join(f"{text} = classes.{name}" for name, text in words.items())
     if some_gone:
         left = "SELECT coded.* FROM coded LEFT JOIN gone ON coded.r = gone.r WHERE gone.r IS NULL"
-        return f"({left}) t JOIN classes ON {on}"
+        return f"({left}) coded JOIN classes ON {on}"
     return f"coded JOIN classes ON {on}"
 
 
 def changing(codes: Sequence[str], source: str, where: str) -> str:
-    """How many people have rows of different codes."""
+    """How many people have rows of different codes, ``c``, and how many have several rows, ``n``."""
     some = " OR ".join(f"min({code}) < max({code})" for code in codes)
-    return f"SELECT count(*) AS n FROM (SELECT s FROM {source}{where} GROUP BY s HAVING {some}) u"
+    each = f"SELECT CASE WHEN {some} THEN 1 END AS c FROM {source}{where} GROUP BY s HAVING count(*) > 1"
+    return f"SELECT count(c) AS c, count(*) AS n FROM ({each}) u"
 
 
-def narrowed(group: str, source: str, enough: int) -> str:
-    """Rows of people for whom the values that all of their classes have are worth too little.
+def in_several(group: str, source: str) -> str:
+    """The classes of people who are in several of them; a person is numbered, ``p``, by the first of their rows."""
+    pairs = f"SELECT s, {group} AS g, min(coded.r) AS r FROM {source} GROUP BY s, {group}"
+    each = f"SELECT g, min(r) OVER (PARTITION BY s) AS p, count(*) OVER (PARTITION BY s) AS n FROM ({pairs}) u"
+    return f"SELECT p, g FROM ({each}) w WHERE n > 1"
 
-    A relation ``possible`` has the class ``g`` of every value ``v``, what it is worth, ``w``, and what all values of
-    its class are, ``t``.
-    """
-    return (
-        f"WITH held AS (SELECT DISTINCT s, {group} AS g FROM {source}), "
-        "several AS (SELECT held.s AS s, count(*) AS n, min(u.t) AS t FROM held "
-        "JOIN (SELECT DISTINCT g, t FROM possible) u ON held.g = u.g GROUP BY held.s HAVING count(*) > 1), "
-        "shared AS (SELECT held.s AS s, possible.v AS v, count(*) AS n, min(possible.w) AS w FROM held "
-        "JOIN several ON held.s = several.s JOIN possible ON held.g = possible.g GROUP BY held.s, possible.v), "
-        "remaining AS (SELECT several.s AS s, sum(shared.w) AS w FROM several "
-        "JOIN shared ON several.s = shared.s AND several.n = shared.n GROUP BY several.s), "
-        "narrow AS (SELECT several.s AS s FROM several LEFT JOIN remaining ON several.s = remaining.s "
-        f"WHERE coalesce(remaining.w, 0) < least(several.t, {enough})) "
-        "SELECT coded.r AS r FROM coded JOIN narrow ON coded.s = narrow.s"
-    )
+
+def rows_beside(rows: str) -> str:
+    """All rows of the people who have rows that a relation lists."""
+    people = f"SELECT s FROM coded JOIN {rows} ON coded.r = {rows}.r"
+    return f"SELECT coded.r AS r FROM coded JOIN ({people}) u ON coded.s = u.s"
 
 
 def known(place_codes: dict[str, Sequence[int]]) -> str:

@@ -20,7 +20,7 @@ from shoal.table.spill import spilling
 
 _NUMBERS = 1 << 25  # that are kept of what was asked for
 _SENT = 1 << 20  # rows of a table that goes to every machine whole
-_VIEWS = re.compile(r"\b(coded|classes|gone|possible)\b")
+_VIEWS = re.compile(r"\b(coded|classes|gone|narrow)\b")
 
 
 class SparkDatabase:

@@ -38,6 +38,7 @@ def enforce(
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
     narrowed: set[str] = set()
     anew = False  # whether cells are made of the rows that are left
+    across: list[tuple[str, ...]] = []
     while True:
         classes = released.classmap
         stats = rows.stats(classes, judge.attributes)
@@ -58,7 +59,7 @@ def enforce(
                 'released: relax the models, or set suppressed = "drop".'
             )
         if good.all():
-            gone, across, names = judge_people(released, judge, _parted(released, judge, stats))
+            gone, across, names = judge_people(released, judge, _parted(released, judge, stats), across)
             if not gone.size:
                 if not released.n_suppressed or anew:
                     return replace(released, k=judge.k, across=across)

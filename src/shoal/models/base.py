@@ -49,6 +49,8 @@ class Model:
         Whether it compares classes with a reference that it names; and with earlier releases.
     membership
         Whether it limits what is learnt about who is in the data at all.
+    across
+        Whether as many values as a class needs must remain for a person over all classes of their rows.
     """
 
     name: ClassVar[str]
@@ -70,6 +72,7 @@ class Model:
     compares: ClassVar[bool] = False
     remembers: ClassVar[bool] = False
     membership: ClassVar[bool] = False
+    across: ClassVar[bool] = False
 
     @property
     def relative(self) -> bool:
@@ -173,8 +176,7 @@ class Model:
         The values that occur in all classes of a person's rows must be worth 1 between them. Every class that
         satisfies the model is worth that by itself. None where the model asks nothing of the kind.
         """
-        needed = self.distinct_needed()
-        return np.full(one.card, 1.0 / needed) if self.valued and needed > 1 else None
+        return np.full(one.card, 1.0 / self.distinct_needed()) if self.across else None
 
     def all_necessary(self, reference: Reference) -> list[list[Rule]]:
         """Conditions that the model implies and whose failing every subset of a class inherits.

@@ -21,6 +21,7 @@ class DistinctL(Model):
     name: ClassVar[str] = "distinct-l"
     main: ClassVar[str] = "l"
     words: ClassVar[str] = "distinct {l}-diverse"
+    across: ClassVar[bool] = True
     inherited: ClassVar[bool] = True
     l: int = field(kw_only=False)  # noqa: E741
     on: str | Sequence[str] | None = None
@@ -45,6 +46,7 @@ class EntropyL(Model):
     name: ClassVar[str] = "entropy-l"
     main: ClassVar[str] = "l"
     words: ClassVar[str] = "entropy {l:g}-diverse"
+    across: ClassVar[bool] = True
     l: float = field(kw_only=False)  # noqa: E741
     on: str | Sequence[str] | None = None
 
@@ -69,6 +71,7 @@ class RecursiveCL(Model):
     name: ClassVar[str] = "recursive-cl"
     main: ClassVar[str] = "l"
     words: ClassVar[str] = "recursive ({c:g},{l})-diverse"
+    across: ClassVar[bool] = True
     c: float
     l: int = field(kw_only=False)  # noqa: E741
     on: str | Sequence[str] | None = None
@@ -96,6 +99,7 @@ class PSensitive(Model):
     name: ClassVar[str] = "p-sensitive"
     main: ClassVar[str] = "p"
     words: ClassVar[str] = "{p}-sensitive {k}-anonymous"
+    across: ClassVar[bool] = True
     group_words: ClassVar[str | None] = "at least {p} values in groups of at least {k} records"
     identity: ClassVar[bool] = True
     inherited: ClassVar[bool] = True

@@ -33,6 +33,7 @@ class MInvariance(Model):
     name: ClassVar[str] = "m-invariance"
     main: ClassVar[str] = "m"
     words: ClassVar[str] = "{m}-invariant"
+    across: ClassVar[bool] = True
     identity: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
     monotone: ClassVar[str] = "none"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, numeric_column
 from shoal.models.rules import Reference, Rule
@@ -24,6 +22,7 @@ class KE(Model):
     name: ClassVar[str] = "k-e"
     main: ClassVar[str] = "e"
     words: ClassVar[str] = "({k},{e:g})-anonymous"
+    across: ClassVar[bool] = True
     group_words: ClassVar[str | None] = "groups of at least {k} numbers that span at least {e:g}"
     inherited: ClassVar[bool] = True
     numeric: ClassVar[bool] = True
@@ -133,10 +132,6 @@ class EpsM(Model):
     def distinct_needed(self) -> int:
         """A value is near itself, so m of them are needed."""
         return self.m
-
-    def worth_left(self, one: Attribute) -> np.ndarray | None:
-        """Nothing: it is about numbers that are near each other, not about values."""
-        return None
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Largest share near one record."""

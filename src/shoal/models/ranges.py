@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.errors import ParameterError
 from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model
@@ -65,10 +63,6 @@ class RangeDiversity(Model):
     def distinct_needed(self) -> int:
         """The sum of squared shares of d values is at least 1/d."""
         return math.ceil(1.0 / self.p - 1e-9)
-
-    def worth_left(self, one: Attribute) -> np.ndarray | None:
-        """Nothing: it is about ranges, not about values."""
-        return None
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Mean over pairs."""

@@ -22,9 +22,10 @@ from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
 from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
 from shoal.recoding.set_cells import SetCells
-from shoal.table.classmap import Grouped, Nodes, RowIds, Together
+from shoal.table.classmap import Cells, Grouped, Nodes, RowIds, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
+from shoal.table.membership import classes_of
 from shoal.table.rows import ArrayRows, Rows, in_memory, with_codes
 from shoal.table.stats import Attribute, GroupStats, Histogram, attribute, counted_by_rows
 from shoal.table.table import Table
@@ -184,9 +185,13 @@ class Released:
 
         Groups are generalised to the extent of the members that are left, and are gone where nobody is.
         """
-        left = replace(self, classmap=self.rows.without(self.classmap, rows))
+        classes = self.classmap
+        if isinstance(classes, Nodes):
+            codes = self.rows.frequency([]).codes
+            classes = Cells(classes_of(classes, codes, self.domain.schema.quasi), classes.groups)
+        left = replace(self, classmap=classes.without(rows))
         left = left.suppress(left.sizes == 0)
-        if type(self.recoding) not in (Grouping, CellGrouping) or not isinstance(left.classmap, RowIds):
+        if type(self.recoding) is not Grouping or not isinstance(left.classmap, RowIds):
             return left
         shrunk = _grouped(left.rows, Grouping(ids=left.classmap.ids, groups=left.n_classes))
         return replace(left, classmap=shrunk.classmap, cells=shrunk.cells)

@@ -176,4 +176,4 @@ def _joined(released: Released, of_class: np.ndarray, groups: int) -> Grouped:
     if isinstance(classes, Nodes):
         codes = released.rows.frequency([]).codes
         return Cells(number[classes_of(classes, codes, released.domain.schema.quasi)], groups)
-    return Cells(number[classes.of], groups)
+    return Cells(number[classes.of], groups, classes.gone)

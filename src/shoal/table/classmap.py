@@ -54,6 +54,10 @@ class Cells:
         """The good classes alone, numbered without gaps."""
         return Cells(_numbered(self.of, good), int(good.sum()), self.gone)
 
+    def without(self, rows: np.ndarray) -> Cells:
+        """The same classes without some rows."""
+        return Cells(self.of, self.groups, np.union1d(self.gone, rows).astype(np.int64))
+
     def cleared(self, ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The classes of some rows, given those of their cells: rows that are gone have none."""
         if not self.gone.size:
@@ -72,6 +76,12 @@ class RowIds:
     def keep(self, good: np.ndarray) -> RowIds:
         """The good classes alone, numbered without gaps."""
         return RowIds(_numbered(self.ids, good), int(good.sum()))
+
+    def without(self, rows: np.ndarray) -> RowIds:
+        """The same classes without some rows."""
+        ids = self.ids.copy()
+        ids[rows] = -1
+        return RowIds(ids, self.groups)
 
 
 @dataclass(frozen=True)

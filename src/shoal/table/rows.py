@@ -81,16 +81,12 @@ class Rows(Protocol):
         """Rows that no other row equals on some columns as they were read."""
         ...
 
-    def varies(self, classes: Grouped, one: Attribute) -> bool:
-        """Whether somebody has two known values of an attribute in rows that are in a class."""
+    def changing(self, classes: Grouped, one: Attribute) -> tuple[int, int]:
+        """How many people have different known values in rows that are in a class, and how many several such rows."""
         ...
 
     def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
         """Numbers, ascending, of all rows of people for whom their classes leave too little possible."""
-        ...
-
-    def without(self, classes: Grouped, rows: np.ndarray) -> Grouped:
-        """The same classes without some rows, which are given by ascending numbers."""
         ...
 
 
