@@ -338,7 +338,13 @@ def with_gaps(seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     )  # fmt: skip
     # Those who are dropped are unlike the others.
     gaps = [
-        {"id": n + at, "pay": draw.choice([900, 900, 2000]), "pet": draw.choice(["eft", "eft", "owl"]), "sex": None, "d": "flu"}
+        {
+            "id": n + at,
+            "pay": draw.choice([900, 900, 2000]),
+            "pet": draw.choice(["eft", "eft", "owl"]),
+            "sex": None,
+            "d": "flu",
+        }
         for at in range(draw.choice([5, 40]))
     ]
     rows = pl.concat([rows, pl.DataFrame(gaps, schema=rows.schema)]).sample(fraction=1, shuffle=True, seed=seed)

@@ -96,7 +96,7 @@ def _shown(released: Released, column: Column, counts: Mapping[tuple[str, bool],
 
 
 def _refuse_type(domain: Domain, column: Column, there: np.ndarray) -> None:
-    """Refuse a type that follows from suppressed rows: how values are spelt and in which order they stand depend on it."""
+    """Refuse a type that follows from suppressed rows: the spelling and the order of values depend on it."""
     if not domain.is_inferred(column):
         return
     values = column.values.filter(pl.Series(there)).drop_nulls()

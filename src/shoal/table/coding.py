@@ -109,7 +109,7 @@ def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndar
 
 
 def as_integers(values: np.ndarray) -> np.ndarray:
-    """Convert numbers that texts spell to integers where all are whole, so that ``20.0`` is the number that ``20`` is."""
+    """Convert numbers of text to integers where all are whole, so that ``20.0`` is the number that ``20`` is."""
     exact = values.dtype.kind == "f" and bool(((values == np.floor(values)) & (np.abs(values) <= _WHOLE)).all())
     return values.astype(np.int64) if exact else values
 
