@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 
 import polars as pl
+import tomlkit
 
 import shoal
 from tests.conftest import THOROUGH
 from tests.soak.cases import make
 from tests.soak.run import attempt
+from tests.test_released_rows import with_gaps
 
 # For some of the synthetic census, with what differs from test to test in braces.
 
@@ -65,6 +67,15 @@ def every_method(which: int) -> list[int]:
             found.setdefault(json.dumps({**case.algorithm, "suppression_limit": 0}), []).append(seed)
     methods = list(found.values()) if THOROUGH else list(found.values())[which::2]
     return sorted(seeds[min(which, len(seeds) - 1)] for seeds in methods)
+
+
+def with_gaps_recipe(folder: Path) -> Path:
+    """A recipe with quantiles and rare values, for rows of which some are dropped and others suppressed."""
+    rows, recipe = with_gaps(1)
+    rows.write_csv(folder / "people.csv")
+    whole = {**recipe, "source": {"path": "people.csv", "missing": "drop"}, "output": {"format": "csv"}}
+    (folder / "recipe.toml").write_text(tomlkit.dumps(whole), "utf-8")
+    return folder / "recipe.toml"
 
 
 def keyed(recipe: Path, source: Path) -> Path:

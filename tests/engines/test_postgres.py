@@ -13,7 +13,7 @@ import shoal
 from shoal.cli.main import execute
 from shoal.io.files import read_frame
 from shoal.io.recipes import parse_recipe, update_recipe
-from tests.engines.alike import RECIPE, every_method, outcome
+from tests.engines.alike import RECIPE, every_method, outcome, with_gaps_recipe
 from tests.engines.server import Server
 from tests.soak.cases import make
 
@@ -68,6 +68,12 @@ def both(recipe: Path, server: Server, types: dict[str, str] | None = None) -> t
 def test_the_census_gives_the_same_files(changed: dict[str, str], tmp_path: Path, postgres: Server) -> None:
     there, here = both(census(tmp_path, **changed), postgres)
     assert here[0] == (2 if changed.get("missing") == "error" else 0), here[1]
+    assert there == here
+
+
+def test_dropped_and_suppressed_rows_decide_nothing(tmp_path: Path, postgres: Server) -> None:
+    there, here = both(with_gaps_recipe(tmp_path), postgres, {"id": "bigint", "pay": "bigint"})
+    assert here[0] == 0, here[1]
     assert there == here
 
 

@@ -19,7 +19,7 @@ from shoal.engines.cluster import collected
 from shoal.engines.filed import Coder, Coding, files_of
 from shoal.engines.views import rows_in
 from shoal.errors import InputError, RecipeError
-from tests.engines.alike import keyed, outcome
+from tests.engines.alike import keyed, outcome, with_gaps_recipe
 from tests.engines.test_duckdb import census
 from tests.house import SOURCE
 from tests.soak.cases import make
@@ -112,6 +112,13 @@ def test_every_method_that_it_serves_gives_the_same_files(name: str, tmp_path: P
 def test_generated_tables_do_too_or_give_the_same_sentence(seed: int, tmp_path: Path, spark: Any) -> None:
     recipe = keyed(make(seed).write(tmp_path), tmp_path / "source.csv")
     assert outcome(recipe, "spark") == outcome(recipe, "memory")
+
+
+def test_dropped_and_suppressed_rows_decide_nothing(tmp_path: Path, spark: Any) -> None:
+    recipe = with_gaps_recipe(tmp_path)
+    here = outcome(recipe, "memory")
+    assert here[0] == 0, here[1]
+    assert outcome(recipe, "spark") == here
 
 
 def visits(rows: int = 3000) -> pl.DataFrame:

@@ -279,7 +279,9 @@ def check_perturbed(
     original: pl.DataFrame, released: pl.DataFrame, source: Any, claims: Mapping[str, Any]
 ) -> list[Check]:
     """A perturbed release."""
-    columns = [SimpleNamespace(**column) for column in claims["columns"] if column["role"] == "quasi"]
+    columns = [
+        SimpleNamespace(**{"cells": "value", **column}) for column in claims["columns"] if column["role"] == "quasi"
+    ]
     inputs = Inputs(columns)  # type: ignore[arg-type]
     inputs.read(original, None)
     return _kind(lambda: Perturbed(claims, inputs), original, released, source)

@@ -162,7 +162,8 @@ def read(
         population=None if everybody is None else as_written(everybody, schema, notation),
     )  # fmt: skip
     frame, drawn = _drawn(frame, schema, drawing, seed)
-    return drawn(told.table(frame, schema, name=name, backend=backend))
+    table = told.table(frame, schema, name=name, backend=backend)
+    return drawn(table if notation.plain else table.knowing(number_form=notation.pattern))
 
 
 def _drawn(

@@ -22,9 +22,10 @@ from shoal.recoding.recodings import Blocks, CellGrouping, Grouping, Starred
 from shoal.recoding.rewriting import ByRow
 from shoal.recoding.set_cells import SetCells
 from shoal.table.classmap import Cells, Grouped, Nodes, RowIds, Together
-from shoal.table.coding import infer_type
-from shoal.table.column import TREE, Column, are_whole
+from shoal.table.coding import as_integers, infer_type
+from shoal.table.column import TREE, Column
 from shoal.table.dictionaries import number_texts
+from shoal.table.domain import Domain
 from shoal.table.membership import classes_of
 from shoal.table.stats import counted_by_rows
 
@@ -70,7 +71,8 @@ def _shown(released: Released, column: Column, counts: Mapping[tuple[str, bool],
     """
     rows = counts[column.name, False]
     people = None if column.people is None else counts.get((column.name, True), rows)
-    made = replace(column, type=_type(released, column, rows > 0), frequencies=rows, people=people)
+    _refuse_type(released.domain, column, rows > 0)
+    made = replace(column, frequencies=rows, people=people)
     named = column.policy is not None and "nodes" in (column.policy.plain or ())
     if made.hierarchy is not None and made.kind == TREE:
         return made if named else replace(made, hierarchy=made.hierarchy.labelled_for(rows > 0))
@@ -79,8 +81,8 @@ def _shown(released: Released, column: Column, counts: Mapping[tuple[str, bool],
     known = column.numbers.size
     kept = np.flatnonzero(rows[:known] > 0)
     numbers, missing = column.numbers[kept], column.missing >= 0 and rows[column.missing] > 0
-    if released.domain.types.get(column.name) == pl.String and are_whole(numbers):
-        numbers = numbers.astype(np.int64)
+    if released.domain.types.get(column.name) == pl.String:
+        numbers = as_integers(numbers)
     codes = np.append(kept, column.missing) if missing else kept
     texts = number_texts(column.type, numbers)
     return replace(
@@ -93,17 +95,19 @@ def _shown(released: Released, column: Column, counts: Mapping[tuple[str, bool],
     )
 
 
-def _type(released: Released, column: Column, there: np.ndarray) -> str:
-    """The type of a column, after refusing one that follows from suppressed rows and that values depend on."""
-    if not released.domain.is_inferred(column):
-        return column.type
-    found = infer_type(column.name, column.values.filter(pl.Series(there)).drop_nulls(), column.spec)
-    if found != column.type and (column.role == "sensitive" or column.kind != TREE):
+def _refuse_type(domain: Domain, column: Column, there: np.ndarray) -> None:
+    """Refuse a type that follows from suppressed rows: the spelling and the order of values depend on it."""
+    if not domain.is_inferred(column):
+        return
+    values = column.values.filter(pl.Series(there)).drop_nulls()
+    found = infer_type(column.name, values, column.spec)
+    if domain.number_form is not None and values.len() and values.str.contains(domain.number_form).all():
+        found = "numeric"
+    if found != column.type:
         raise InputError(
             f"Column '{column.name}' is read as {column.type} only because of rows that are suppressed: declare its "
             f"type, such as '{found}', and mend cells that are none or list them in missing_markers."
         )
-    return found
 
 
 def _cells(
@@ -165,7 +169,17 @@ def _merged(released: Released) -> Released:
     if first.size == released.n_classes:
         return released
     cells = {name: mine.merge(of_class, first) for name, mine in released.cells.items()}
-    return replace(released, classmap=_joined(released, of_class.astype(np.int32), first.size), cells=cells)
+    # Items of each class keep their nodes: so many records of one of the merged classes share them, if not more.
+    shared = {key: _fewest(figures, of_class, first.size) for key, figures in released.shared.items()}
+    classmap = _joined(released, of_class.astype(np.int32), first.size)
+    return replace(released, classmap=classmap, cells=cells, shared=shared)
+
+
+def _fewest(figures: np.ndarray, of_class: np.ndarray, groups: int) -> np.ndarray:
+    """The smallest figure of the classes that become one, nan where none has any."""
+    found = np.full(groups, np.nan)
+    np.fmin.at(found, of_class, figures)
+    return found
 
 
 def _joined(released: Released, of_class: np.ndarray, groups: int) -> Grouped:

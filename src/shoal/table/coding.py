@@ -104,7 +104,14 @@ def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndar
     # What a float is written as is what it keeps; others are few.
     texts = series.filter((long & (series != real.cast(pl.String))).fill_null(False)).unique().to_list()
     _refuse_inexact(name, sum(not _float_keeps(text) for text in texts))
-    return _checked(name, *_rank(real))
+    codes, values = _checked(name, *_rank(real))
+    return codes, as_integers(values)
+
+
+def as_integers(values: np.ndarray) -> np.ndarray:
+    """Convert numbers of text to integers where all are whole, so that ``20.0`` is the number that ``20`` is."""
+    exact = values.dtype.kind == "f" and bool(((values == np.floor(values)) & (np.abs(values) <= _WHOLE)).all())
+    return values.astype(np.int64) if exact else values
 
 
 def _float_keeps(text: str) -> bool:

@@ -133,7 +133,7 @@ class Column:
     @cached_property
     def whole(self) -> bool:
         """Whether every value is a whole number (or a day), so that an interval covers a countable set."""
-        return self.numbers is None or are_whole(self.numbers)
+        return self.numbers is None or self.numbers.dtype.kind == "i" or bool((self.numbers % 1 == 0).all())
 
     def check_sets(self, groups: int) -> None:
         """Refuse sets of values as bits, one for each value of the column, that so many groups have no memory for."""
@@ -150,11 +150,6 @@ class Column:
         """Which known values too few people have: as the end of an interval, each would be somebody's own."""
         known = self.card - (self.missing >= 0)
         return (self.frequencies if self.people is None else self.people)[:known] < self.crowd
-
-
-def are_whole(numbers: np.ndarray) -> bool:
-    """Whether all of some numbers are whole."""
-    return numbers.dtype.kind == "i" or all(x == int(x) for x in numbers)
 
 
 def counted(codes: np.ndarray, card: int) -> np.ndarray:

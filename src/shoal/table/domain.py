@@ -82,6 +82,8 @@ class Domain:
         What the source is called.
     types
         Every column that was read, in the order of the source, and its type as it was read.
+    number_form
+        Pattern of numbers with the source's own marks, which columns of nothing else are read by; None for plain ones.
     """
 
     schema: Schema
@@ -99,6 +101,7 @@ class Domain:
     sample: Sample | None = None
     name: str | None = None
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
+    number_form: str | None = None
 
     @cached_property
     def quasi(self) -> list[Column]:

@@ -19,7 +19,8 @@ import polars as pl
 from shoal.verify.claims import Column
 from shoal.verify.values import MISSING, STAR, canonical
 
-RANGES = ("interval", "bounds", "representative")
+ENDS = ("interval", "bounds")
+RANGES = (*ENDS, "representative")
 
 _PIECE = r"(?:[^\\|]|\\[\\|])*"
 _SET = re.compile(rf"\{{({_PIECE}(?:\|{_PIECE})+)\}}", re.DOTALL)

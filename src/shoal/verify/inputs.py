@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
+from shoal.verify.cells import ENDS
 from shoal.verify.claims import Column
 from shoal.verify.tally import Counts, Dictionary
 
@@ -15,7 +16,10 @@ class Inputs:
     """Values of some columns, read batch by batch before the release is looked at."""
 
     def __init__(self, columns: Iterable[Column]) -> None:
+        columns = list(columns)
         self._values = {column.name: Dictionary(column.type) for column in columns}
+        # People are kept only for columns whose ends must be common values: there is one entry a person and value.
+        self._by_people = {column.name for column in columns if column.cells in ENDS}
         self._counts = {name: Counts() for name in self._values}
 
     def __contains__(self, name: str) -> bool:
@@ -24,7 +28,7 @@ class Inputs:
     def read(self, original: pl.DataFrame, who: np.ndarray | None) -> None:
         """Take in some rows, and whose they are."""
         for name, values in self._values.items():
-            owner = {} if who is None else {"who": who}
+            owner = {"who": who} if who is not None and name in self._by_people else {}
             self._counts[name].see(pl.DataFrame({"value": values.see(original[name]), **owner}))
 
     def texts(self, name: str) -> pl.Series:

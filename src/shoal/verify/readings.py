@@ -46,7 +46,7 @@ class Readings:
         self.tokens = [column.name for column in claims.columns if column.coded == "token"]
         self._people = Numbering() if people else None
         self.known, (self.inputs, self.left) = Hidden(), _values(claims)
-        self._suppressed, self._rows = np.asarray(setting.suppressed, dtype=np.int64), 0
+        self._suppressed, self._rows = np.sort(np.asarray(setting.suppressed, dtype=np.int64)), 0
         self.columns: PersonColumns | None = None
         for name, values in setting.left_out.items():
             self.known.read_others(plain(values.alias(name).to_frame())[name], people=people)
@@ -64,10 +64,8 @@ class Readings:
         who = self.who(rows)
         self._read_columns(rows, who)
         self.known.read(self.hidden(rows), who)
-        self.inputs.read(rows.original, who)
-        places = self._rows + np.arange(rows.original.height)
-        self._rows += rows.original.height
-        kept = np.flatnonzero(~np.isin(places, self._suppressed))
+        self.inputs.read(rows.original, None)
+        kept = self._not_suppressed(rows.original.height)
         self.left.read(rows.original[kept], None if who is None else who[kept])
         for several in (self.counting, *self.sets):
             for counting in several:
@@ -88,6 +86,12 @@ class Readings:
             )
         columns = {one.name: one for frame in (rows.original, rows.identifiers, aside) for one in frame}
         self.columns.see(Coded(pl.DataFrame(list(columns.values()))), who)
+
+    def _not_suppressed(self, height: int) -> np.ndarray:
+        """Places of released rows among the next ones of the input."""
+        first, self._rows = self._rows, self._rows + height
+        low, high = np.searchsorted(self._suppressed, [first, self._rows])
+        return np.delete(np.arange(height), self._suppressed[low:high] - first)
 
     def who(self, rows: Rows) -> np.ndarray | None:
         """A number for the owner of each row; rows without one count as one and the same person's."""

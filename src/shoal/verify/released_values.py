@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from shoal.verify.cells import Cells
+from shoal.verify.cells import ENDS, Cells
 from shoal.verify.claims import Claims, Column
 from shoal.verify.inputs import Inputs
 from shoal.verify.terms.base import size_asked
@@ -49,7 +49,7 @@ def check_ends(
     problems = []
     for column in claims.role("quasi"):
         name = column.name
-        if column.cells not in ("interval", "bounds") or name not in cells or name not in read.inputs:
+        if column.cells not in ENDS or name not in cells or name not in read.inputs:
             continue
         if column.cells == "bounds" and not float(steps.get(name, 1)).is_integer():
             continue  # whole numbers are rounded inward from such a grid, to any of them
