@@ -20,6 +20,8 @@ from shoal.verify.assigned import numbers_of, shown_texts
 from shoal.verify.coded import Coded, Held
 from shoal.verify.keys import key_runs
 
+# The largest spread of rows that lie close together, of what chance gives.
+CLOSE = 0.5
 # Values of a column that are followed, and rows that tell how often cells occur by chance.
 VALUES, ROWS = 1 << 17, 1 << 14
 # Sizes from here on count as this one: rows of so many people differ in whatever differs at all.
@@ -312,10 +314,10 @@ class Values:
         found, _ = ordered.together((np.cumsum(ordered.rows) - 1) // _TOGETHER)
         return found.take(np.flatnonzero(found.rows > 1))
 
-    def likeness(self, names: Sequence[str]) -> float:
-        """Mean share of some columns: near 1 where rows of one value differ as different people do, 0 where none do."""
-        found = [self.spreads[name].share for name in names if name in self.spreads]
-        return float(np.mean(found)) if found else 0.0
+    def closeness(self, names: Sequence[str]) -> float:
+        """Share of some columns in which rows of one value lie less than half as far apart as different people's."""
+        found = [self.spreads[name].share <= CLOSE for name in names if name in self.spreads]
+        return float(np.mean(found)) if found else 1.0
 
     def numbers_people(self, *, shared: bool) -> bool:
         """Whether the values are numbers of people: over their rows each fixes columns that do not fix each other.
@@ -333,7 +335,8 @@ class Values:
         if len(own) < 2 or sum(self.spreads[name].by_value for name in own) < LEVEL:
             return False
         crossed = math.prod(self._marginals[name].card for name in fixed)
-        return self.count / self.share < _CROSSED * crossed
+        # More values than combinations are people of whom several have the same one.
+        return not _CROSSED * crossed <= self.count / self.share <= crossed
 
     def _copies(self, name: str) -> bool:
         """Whether a column rises or falls with the values, as what is computed from them does."""
