@@ -23,10 +23,10 @@ from shoal.verify.spread import MOST, Ends, Marginal, Spread, concat_ends, sprea
 # The largest spread of rows that lie close together, of what chance gives.
 CLOSE = 0.5
 # Values of a column that are followed, and rows that tell how often cells occur by chance.
-VALUES, ROWS = 1 << 15, 1 << 14
+VALUES, ROWS = 1 << 14, 1 << 14
 # Rows of a batch that are looked at for a column, as far as values are then left; and which rows of a value that has
 # very many: one in so many, so that sizes above `MOST` stay there.
-_BUDGET, _ENOUGH, _EVERY = 1 << 16, 1 << 12, 17
+_BUDGET, _ENOUGH, _EVERY = 1 << 15, 1 << 12, 33
 # Of what chance gives, the largest spread of rows that a value fixes, and the level of every test: one in 10 ** 9.
 FIXED, LEVEL = 0.1, 9 * math.log(10)
 # The largest spread that is called much finer, and rows of neighbouring values that are taken together.
