@@ -197,7 +197,7 @@ def test_what_a_run_would_refuse_is_mended_openly(tmp_path: Path) -> None:
             "name": [f"Person{at}" for at in range(60)],
             "sex": ["m", "f"] * 30,
             "disease": [f"seen by Person{at}" if at % 2 else "flu" for at in range(60)],
-            "income": [1000 + 7 * at for at in range(60)],
+            "income": [1000 + 7 * at * at for at in range(60)],
         }
     )
     draft = tried(draft_of(frame, tmp_path, roles={"disease": "sensitive"}))

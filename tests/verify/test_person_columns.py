@@ -136,6 +136,48 @@ def test_a_number_of_a_person_in_several_rows_is_found_where_it_is_published(see
         assert found == ["W-IDENTIFIES:person"]
 
 
+@pytest.mark.parametrize("seed", range(many(3, 60)))
+def test_hospitals_are_no_people(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, many_hospitals = 2000, int(rng.integers(25, 60))
+    of, hospitals = rng.integers(0, many_hospitals, n), np.arange(many_hospitals)
+    frame = people(rng, n).with_columns(
+        hospital=pl.Series([f"H{1000 + one}" for one in of]),
+        zip=pl.Series((1000 + of).astype(str)),
+        region=pl.Series(rng.permutation(hospitals % 8)[of].astype(str)),
+        kind=pl.Series(rng.permutation(hospitals % 4)[of].astype(str)),
+        owner=pl.Series(rng.permutation(hospitals % 3)[of].astype(str)),
+    )
+    for quasi in (["age", "sex"], ["age", "sex", "zip", "region"], ["age", "sex", "region", "kind", "owner"]):
+        published = [name for name in ("region", "kind", "owner", "disease") if name not in quasi]
+        assert codes(frame, quasi=quasi, published=["hospital", *published]) == []
+        assert codes(frame, quasi=quasi, dropped=["hospital"], published=published) == []
+
+
+@pytest.mark.parametrize("role", ["dropped", "published"])
+def test_a_panel_whose_people_share_few_combinations_is_found(role: str) -> None:
+    rng = np.random.default_rng(1)
+    rows = np.repeat(np.arange(1200), 6)
+    frame = people(rng, 1200).with_columns(
+        pid=pl.Series(1 + rng.permutation(1200)), zip=pl.Series(rng.integers(1000, 1008, 1200).astype(str))
+    )[rows]
+    frame = frame.with_columns(age=pl.col("age") + pl.Series(np.tile(2 * np.arange(6), 1200)))
+    expected = "W-ROWS" if role == "dropped" else "W-IDENTIFIES:pid"
+    assert codes(frame, **{role: ["pid"]}) == [expected]
+
+
+@pytest.mark.parametrize("seed", range(many(4, 60)))
+def test_first_names_are_of_different_people(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = people(rng, 1000)
+    # A name goes with the sex, and is commoner in some years of birth than in others.
+    fashion = np.clip((frame["age"].to_numpy() + rng.normal(0, 18, 1000) - 18) // 4, 0, 20).astype(int)
+    names = [
+        f"{sex}{year}{one}" for sex, year, one in zip(frame["sex"], fashion, rng.integers(0, 8, 1000), strict=True)
+    ]
+    assert codes(frame.with_columns(first=pl.Series(names)), hidden=["first"]) == []
+
+
 @pytest.mark.parametrize("seed", range(many(8, 500)))
 def test_a_column_that_fixes_a_quasi_identifier_is_told_from_independent_ones(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -177,7 +219,7 @@ def test_memory_is_bounded_and_values_are_followed_whole(monkeypatch: pytest.Mon
     assert values.count <= 100
     assert values.most == 3
     assert values.count / values.share == pytest.approx(1000, rel=0.5)
-    assert values.likeness(["age"]) == 0
+    assert values.closeness(["age"]) == 1
 
 
 def test_what_is_missing_does_not_repeat() -> None:
@@ -192,6 +234,10 @@ def test_what_is_missing_does_not_repeat() -> None:
         ([f"{one:03d}-{7 * one % 97:02d}-{1000 + one}" for one in range(100)], True),
         ([str(1800 + one) for one in range(150)], False),
         ([f"2020{1 + one // 28:02d}{1 + one % 28:02d}" for one in range(300)], False),
+        ([f"80{1 + one // 28:02d}{1 + one % 28:02d}" for one in range(300)], False),
+        ([f"{100_101 + one}" for one in range(300)], True),
+        ([f"{1 + one % 28}-{['Aug', 'Sep', 'Oct'][one // 28]}-09" for one in range(80)], False),
+        ([f"{1960 + one // 2} {['Jan', 'Jul'][one % 2]}" for one in range(80)], False),
         ([f"{one % 24}:{one % 60:02d}" for one in range(120)], False),
         ([f"{one * 37 % 1013}.{one % 7}" for one in range(100)], False),
         ([str(one * one) for one in range(100)], False),

@@ -26,6 +26,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _DATE = (
     r"^\d{4}[-/.]\d\d?[-/.]\d\d?|^\d\d?[-/.]\d\d?[-/.]\d{2,4}|^\d{1,3}:\d\d(:\d\d([.,]\d+)?)?$"
     r"|^(\d\d? )?\p{L}{3,9}\.?[ -]?(\d\d?,? )?\d{4}\b|^\d{4} ?[QqMmWw]\d\d?$|^\d{4}-\d\d$"
+    r"|^\d\d?[- .]\p{L}{3,9}\.?[- ]\d{2,4}$|^\d{4}[- ]\p{L}{3,9}\.?$|^\d\d?/\d\d?-(\d\d?/)?\d\d?/\d{2,4}$"
 )
 # Letters and so many digits, all of one length.
 _CODE = r"^\p{L}+[-_/ ]?\d{4,}$"
@@ -83,14 +84,17 @@ def _are_numbers(cells: pl.Series, shared: float, level: float) -> bool:
 
 
 def _are_dates(numbers: np.ndarray) -> bool:
-    """Whether whole numbers are years, or days written as YYYYMMDD or YYYYMM."""
+    """Whether whole numbers are years, or days written as YYYYMMDD, YYMMDD or YYYYMM."""
     inside = [_YEARS[0] <= numbers, numbers <= _YEARS[1]]
     if np.mean(inside[0] & inside[1]) >= _NEARLY:
         return True
     month, day = numbers // 100 % 100, numbers % 100
-    days = (numbers // 10000 >= _YEARS[0]) & (numbers // 10000 <= _YEARS[1]) & (month >= 1) & (month <= 12)
+    in_month = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    days = in_month & (numbers // 10000 >= _YEARS[0]) & (numbers // 10000 <= _YEARS[1])
+    # Two digits for the year: numbers that follow one another would leave the days of a month.
+    short = in_month & (numbers >= 100_000) & (numbers < 1_000_000) & (len(np.unique(month)) > 1)
     months = (numbers // 100 >= _YEARS[0]) & (numbers // 100 <= _YEARS[1]) & (day >= 1) & (day <= 12)
-    return bool(np.mean(days & (day >= 1) & (day <= 31)) >= _NEARLY or np.mean(months) >= _NEARLY)
+    return any(bool(np.mean(found) >= _NEARLY) for found in (days, short, months))
 
 
 def _avoid_each_other(numbers: np.ndarray, shared: float, level: float) -> bool:

@@ -18,13 +18,15 @@ import polars as pl
 
 from shoal.verify.assigned import numbers_of, shown_texts
 from shoal.verify.coded import Coded, Held
-from shoal.verify.keys import key_runs
+from shoal.verify.spread import MOST, Ends, Marginal, Spread, concat_ends, spread_of
 
+# The largest spread of rows that lie close together, of what chance gives.
+CLOSE = 0.5
 # Values of a column that are followed, and rows that tell how often cells occur by chance.
-VALUES, ROWS = 1 << 17, 1 << 14
-# Sizes from here on count as this one: rows of so many people differ in whatever differs at all.
-_MOST = 64
-_GRID = 256
+VALUES, ROWS = 1 << 14, 1 << 14
+# Rows of a batch that are looked at for a column, as far as values are then left; and which rows of a value that has
+# very many: one in so many, so that sizes above `MOST` stay there.
+_BUDGET, _ENOUGH, _EVERY = 1 << 15, 1 << 12, 33
 # Of what chance gives, the largest spread of rows that a value fixes, and the level of every test: one in 10 ** 9.
 FIXED, LEVEL = 0.1, 9 * math.log(10)
 # The largest spread that is called much finer, and rows of neighbouring values that are taken together.
@@ -35,70 +37,6 @@ _REDUNDANT, _LITTLE = 0.3, 3.0
 _COPIED = 0.9
 # Strata: most combinations of what they fix occur, and each is one of them.
 _CROSSED = 0.8
-_PARTS = ("rows", "known", "low", "high", "least", "most")
-
-
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """How far the rows of one value lie apart in another column, over all values of several rows.
-
-    Attributes
-    ----------
-    share
-        Observed spread, as a share of what rows of different people have: 0 where each value fixes the column.
-    evidence
-        -ln of the chance to see so little, were the two columns independent (Chernoff's bound, over disjoint pairs).
-    by_value
-        The same with one term a value, so that it is large only where there are many values.
-    """
-
-    share: float
-    evidence: float
-    by_value: float
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """The smallest and largest cell of every other column, for each of some values: as numbers, and as hashes.
-
-    Attributes
-    ----------
-    rows
-        Rows of each value.
-    known
-        Rows that have a number, by column.
-    low, high
-        Numbers, nan where there is none; one row a value, one column an other column.
-    least, most
-        Hashes, by which cells of any kind are the same or not.
-    """
-
-    rows: np.ndarray
-    known: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-
-    def take(self, places: np.ndarray) -> Ends:
-        """Some of the values."""
-        return Ends(*(getattr(self, name)[places] for name in _PARTS))
-
-    def together(self, groups: np.ndarray) -> tuple[Ends, np.ndarray]:
-        """Values of one group as one, in the order of the groups, and the first value of each."""
-        order = np.argsort(groups, kind="stable")
-        begins = key_runs(groups[order])
-        if not len(order):
-            return self, order
-        found = Ends(
-            np.add.reduceat(self.rows[order], begins),
-            np.add.reduceat(self.known[order], begins, axis=0),
-            np.fmin.reduceat(self.low[order], begins, axis=0),
-            np.fmax.reduceat(self.high[order], begins, axis=0),
-            np.minimum.reduceat(self.least[order], begins, axis=0),
-            np.maximum.reduceat(self.most[order], begins, axis=0),
-        )
-        return found, order[begins]
 
 
 class Dependence:
@@ -121,25 +59,31 @@ class Dependence:
         cells = self._cells(batch)
         for name, values in self._columns.items():
             values.see(batch[name], cells)
+        while height > ROWS * self._step:
+            self._halve()
         self._sample.append(cells.take(np.arange(-self._rows % self._step, height, self._step)))
         self._rows += height
         while sum(len(part.rows) for part in self._sample) > ROWS:
-            whole = _concat(self._sample)
-            self._sample, self._step = [whole.take(np.arange(0, len(whole.rows), 2))], 2 * self._step
+            self._halve()
 
-    def _cells(self, batch: Coded) -> Ends:
-        """Number and hash of every cell; a column is one of numbers while all of its cells are."""
-        height, width = batch.frame.height, len(self._others)
-        numbers, hashes = np.full((height, width), np.nan), np.zeros((height, width), dtype=np.int64)
+    def _halve(self) -> None:
+        """Keep every second row of the sample, and of what follows."""
+        if self._sample:
+            whole = concat_ends(self._sample)
+            self._sample = [whole.take(np.arange(0, len(whole.rows), 2))]
+        self._step *= 2
+
+    def _cells(self, batch: Coded) -> _Cells:
+        """Look up the number and the hash of every different cell; a column is numeric while all of its cells are."""
+        codes, numbers, hashes = [], [], []
         for at, name in enumerate(self._others):
             held = batch[name]
             found = numbers_of(held.distinct)
             self._numeric[at] &= bool((found.is_not_null() | held.distinct.is_null()).all())
-            numbers[:, at] = found.fill_null(np.nan).to_numpy()[held.codes]
-            hashes[:, at] = held.distinct.hash(0).to_numpy().view(np.int64)[held.codes]
-        return Ends(
-            np.ones(height, dtype=np.int64), (~np.isnan(numbers)).astype(np.int32), numbers, numbers, hashes, hashes
-        )
+            codes.append(held.codes)
+            numbers.append(found.fill_null(np.nan).to_numpy())
+            hashes.append(held.distinct.hash(0).to_numpy().view(np.int64))
+        return _Cells(codes, numbers, hashes)
 
     def values(self, name: str) -> Values:
         """What was found of a followed column."""
@@ -148,10 +92,29 @@ class Dependence:
 
     @cached_property
     def _marginals(self) -> dict[str, Marginal]:
-        sample = _concat(self._sample)
+        sample = concat_ends(self._sample)
         found = [Marginal(sample, at, numeric=bool(self._numeric[at])) for at in range(len(self._others))]
         # What everybody shares tells nothing.
         return {name: one for name, one in zip(self._others, found, strict=True) if one.by_chance[2] > 0}
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells of the other columns in a batch: a code for each row, and the number and hash of each code."""
+
+    codes: Sequence[np.ndarray]
+    numbers: Sequence[np.ndarray]
+    hashes: Sequence[np.ndarray]
+
+    def take(self, rows: np.ndarray) -> Ends:
+        """Build the ends of single rows."""
+        numbers = np.full((len(rows), len(self.codes)), np.nan)
+        hashes = np.zeros(numbers.shape, dtype=np.int64)
+        for at, codes in enumerate(self.codes):
+            there = codes[rows]
+            numbers[:, at], hashes[:, at] = self.numbers[at][there], self.hashes[at][there]
+        known = (~np.isnan(numbers)).astype(np.int32)
+        return Ends(np.ones(len(rows), dtype=np.int64), known, numbers, numbers, hashes, hashes)
 
 
 class _Followed:
@@ -164,26 +127,40 @@ class _Followed:
         self._ends: list[Ends] = []
         self._shown: list[pl.Series] = []
 
-    def see(self, held: Held, cells: Ends) -> None:
+    def see(self, held: Held, cells: _Cells) -> None:
         """Take in the cells of a batch."""
         there = held.distinct.is_not_null().to_numpy()
         hashes = held.distinct.hash(1).to_numpy()
         self.known += int(held.rows[there].sum())
+        self._narrow(hashes[there], held.rows[there])
         near = there & (hashes <= np.uint64(self.limit - 1))
-        rows = np.flatnonzero(near[held.codes])
+        frequent = held.rows > MOST * _EVERY
+        rows = np.flatnonzero((near & ~frequent)[held.codes])
+        if (near & frequent).any():
+            rows = np.concatenate([rows, np.flatnonzero((near & frequent)[held.codes])[::_EVERY]])
         ends, first = cells.take(rows).together(held.codes[rows])
         codes = held.codes[rows][first]
         self._hashes.append(hashes[codes])
-        self._ends.append(ends)
+        self._ends.append(replace(ends, rows=held.rows[codes]))
         self._shown.append(shown_texts(held.distinct.gather(codes)))
         if sum(map(len, self._hashes)) > 2 * VALUES:
             self._fit()
+
+    def _narrow(self, hashes: np.ndarray, rows: np.ndarray) -> None:
+        """Follow fewer values where those of a batch are too many, or have too many rows."""
+        if len(hashes) <= _ENOUGH:
+            return
+        order = np.argsort(hashes)
+        spent = np.cumsum(np.minimum(rows[order], MOST * _EVERY))
+        most = min(max(int(np.searchsorted(spent, _BUDGET)), _ENOUGH), VALUES)
+        if most < len(order):
+            self.limit = min(self.limit, int(hashes[order[most - 1]]) + 1)
 
     def _fit(self) -> None:
         """Put parts together, and follow fewer values where there are too many."""
         if len(self._hashes) > 1:
             hashes, shown = np.concatenate(self._hashes), pl.concat(self._shown)
-            ends, first = _concat(self._ends).together(hashes)
+            ends, first = concat_ends(self._ends).together(hashes)
             self._hashes, self._ends, self._shown = [hashes[first]], [ends], [shown.gather(first)]
         if self._hashes and len(self._hashes[0]) > VALUES:  # in ascending order, put together
             keep = np.arange(VALUES)
@@ -195,49 +172,6 @@ class _Followed:
         """Every value that is followed, and how it is written."""
         self._fit()
         return (self._ends[0], self._shown[0]) if self._ends else (None, pl.Series([], dtype=pl.String))
-
-
-class Marginal:
-    """How often the cells of a column occur, from a sample of rows."""
-
-    def __init__(self, sample: Ends, at: int, *, numeric: bool) -> None:
-        self.at, self.numeric = at, numeric
-        cells = sample.low[:, at] if numeric else sample.least[:, at]
-        self._ordered = np.sort(cells[~np.isnan(cells)] if numeric else cells)
-        begins = key_runs(self._ordered)
-        self.card = len(begins)
-        self.shares = np.diff(begins, append=len(self._ordered)) / max(len(self._ordered), 1)
-
-    def spread(self, ends: Ends) -> tuple[np.ndarray, np.ndarray]:
-        """How far apart the cells of each value lie, and how many rows have one; of values with several such rows.
-
-        That is the share of people between them, or 1 where they differ at all.
-        """
-        if not self.numeric:
-            return (ends.least[:, self.at] != ends.most[:, self.at]).astype(float), ends.rows
-        several = ends.known[:, self.at] > 1
-        low, high = ends.low[several, self.at], ends.high[several, self.at]
-        return self._rank(high) - self._rank(low), ends.known[several, self.at]
-
-    def _rank(self, numbers: np.ndarray) -> np.ndarray:
-        before = np.searchsorted(self._ordered, numbers, side="left")
-        through = np.searchsorted(self._ordered, numbers, side="right")
-        return (before + through) / (2 * max(len(self._ordered), 1))
-
-    @cached_property
-    def by_chance(self) -> np.ndarray:
-        """The expected spread of so many rows of different people, by their number."""
-        sizes = np.arange(_MOST + 1)[:, None]
-        if not self.numeric:
-            return 1.0 - (self.shares**sizes).sum(axis=1)
-        ends = np.cumsum(self.shares)
-        if len(ends) > _GRID:
-            ends = ends[np.linspace(0, len(ends) - 1, _GRID).astype(int)]
-        starts = np.concatenate([[0.0], ends[:-1]])
-        middle = (starts + ends) / 2
-        highest = (middle * (ends**sizes - starts**sizes)).sum(axis=1)
-        lowest = (middle * ((1 - starts) ** sizes - (1 - ends) ** sizes)).sum(axis=1)
-        return np.maximum(highest - lowest, 0.0)
 
 
 class Values:
@@ -312,10 +246,10 @@ class Values:
         found, _ = ordered.together((np.cumsum(ordered.rows) - 1) // _TOGETHER)
         return found.take(np.flatnonzero(found.rows > 1))
 
-    def likeness(self, names: Sequence[str]) -> float:
-        """Mean share of some columns: near 1 where rows of one value differ as different people do, 0 where none do."""
-        found = [self.spreads[name].share for name in names if name in self.spreads]
-        return float(np.mean(found)) if found else 0.0
+    def closeness(self, names: Sequence[str]) -> float:
+        """Share of some columns in which rows of one value lie less than half as far apart as different people's."""
+        found = [self.spreads[name].share <= CLOSE for name in names if name in self.spreads]
+        return float(np.mean(found)) if found else 1.0
 
     def numbers_people(self, *, shared: bool) -> bool:
         """Whether the values are numbers of people: over their rows each fixes columns that do not fix each other.
@@ -333,7 +267,8 @@ class Values:
         if len(own) < 2 or sum(self.spreads[name].by_value for name in own) < LEVEL:
             return False
         crossed = math.prod(self._marginals[name].card for name in fixed)
-        return self.count / self.share < _CROSSED * crossed
+        # More values than combinations are people of whom several have the same one.
+        return not _CROSSED * crossed <= self.count / self.share <= crossed
 
     def _copies(self, name: str) -> bool:
         """Whether a column rises or falls with the values, as what is computed from them does."""
@@ -367,28 +302,3 @@ class Values:
         shared = shared.take(np.flatnonzero(shared.rows > 1))
         found = spread_of(shared, self._marginals[name])
         return found.share if found.evidence >= _LITTLE else 1.0
-
-
-def spread_of(ends: Ends, column: Marginal) -> Spread:
-    """How far rows of one value lie apart in a column."""
-    spread, rows = column.spread(ends)
-    expected, pairs = float(column.by_chance[np.minimum(rows, _MOST)].sum()), rows // 2
-    return Spread(
-        share=float(spread.sum()) / expected if expected > 0 else 1.0,
-        evidence=_evidence(float((spread * pairs).sum()), float(column.by_chance[2] * pairs.sum())),
-        by_value=_evidence(float(spread.sum()), expected),
-    )
-
-
-def _concat(parts: Sequence[Ends]) -> Ends:
-    if len(parts) == 1:
-        return parts[0]
-    return Ends(*(np.concatenate([getattr(part, name) for part in parts]) for name in _PARTS))
-
-
-def _evidence(seen: float, expected: float) -> float:
-    """-ln of the chance that a sum of independent numbers of 0 to 1 is so small (Chernoff)."""
-    if seen >= expected:
-        return 0.0
-    share = seen / expected
-    return expected * (1 - share + (share * math.log(share) if share > 0 else 0.0))

@@ -18,8 +18,9 @@ from shoal.verify.dependence import Dependence, Values
 from shoal.verify.tally import Numbering
 from shoal.verify.types import Check
 
-# Of what rows of different people differ by, the most that rows of one identifier do, where they are one person's.
-_ALIKE = 0.6
+# Share of the quasi-identifiers in which rows of one person lie close together, where an identifier is declared. Of
+# another column it is all of them: a hospital or a household leaves age and sex open.
+_CLOSE = 0.5
 # Share of the rows, or people, that have a value of their own.
 _OWN = 0.9
 # Columns beside the quasi-identifiers that are looked at: those of a person agree in more than two of so many.
@@ -73,7 +74,8 @@ class PersonColumns:
     @cached_property
     def identifying(self) -> list[str]:
         """Published columns that identify people by themselves."""
-        return [name for name in self._roles.published if identifies(self._found.values(name))]
+        quasi = self._roles.quasi
+        return [name for name in self._roles.published if identifies(self._found.values(name), quasi)]
 
     @cached_property
     def fixed(self) -> list[tuple[str, str]]:
@@ -124,25 +126,25 @@ class PersonColumns:
 
 
 def repeats_people(values: Values, quasi: Sequence[str], *, declared: bool) -> bool:
-    """Whether a column has several rows of a person.
+    """Decide whether a column has several rows of a person.
 
-    A declared identifier does where the rows of one value differ clearly less in the quasi-identifiers than rows of
-    different people: namesakes do not. Another column does so only if it numbers people.
+    A declared identifier does where the rows of one value lie close together in half of the quasi-identifiers:
+    namesakes do not. Another column has to number people, and to leave no quasi-identifier open.
     """
-    if values.most < 2 or values.likeness(quasi) > _ALIKE:
+    if values.most < 2 or values.closeness(quasi) < (_CLOSE if declared else 1):
         return False
     return declared or values.numbers_people(shared=False)
 
 
-def identifies(values: Values) -> bool:
-    """Whether the values of a published column identify people by themselves.
+def identifies(values: Values, quasi: Sequence[str]) -> bool:
+    """Decide whether the values of a published column identify people by themselves.
 
     Nearly every row has a value of its own, or each value numbers a person; and they were assigned, not measured.
     """
     different = values.count
     if different < FEWEST or not is_assigned(values.shown, known=True):
         return False
-    if values.numbers_people(shared=True):
+    if values.closeness(quasi) == 1 and values.numbers_people(shared=True):
         return True
     shared = max(values.known * values.share - different, 0) / different
     return values.own >= _OWN and is_assigned(values.shown, shared)

@@ -1,0 +1,148 @@
+"""How far the rows of one value of a column lie apart in another column, compared with rows of different people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shoal.verify.keys import key_runs
+
+# Sizes from here on count as this one: rows of so many people differ in whatever differs at all.
+MOST = 64
+_GRID = 256
+_PARTS = ("rows", "known", "low", "high", "least", "most")
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How far the rows of one value lie apart in another column, over all values of several rows.
+
+    Attributes
+    ----------
+    share
+        Observed spread, as a share of what rows of different people have: 0 where each value fixes the column.
+    evidence
+        -ln of the chance to see so little, were the two columns independent (Chernoff's bound, over disjoint pairs).
+    by_value
+        The same with one term a value, so that it is large only where there are many values.
+    """
+
+    share: float
+    evidence: float
+    by_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The smallest and largest cell of every other column, for each of some values: as numbers, and as hashes.
+
+    Attributes
+    ----------
+    rows
+        Rows of each value.
+    known
+        Rows that have a number, by column.
+    low, high
+        Numbers, nan where there is none; one row a value, one column an other column.
+    least, most
+        Hashes, by which cells of any kind are the same or not.
+    """
+
+    rows: np.ndarray
+    known: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    def take(self, places: np.ndarray) -> Ends:
+        """Some of the values."""
+        return Ends(*(getattr(self, name)[places] for name in _PARTS))
+
+    def together(self, groups: np.ndarray) -> tuple[Ends, np.ndarray]:
+        """Values of one group as one, in the order of the groups, and the first value of each."""
+        order = np.argsort(groups, kind="stable")
+        begins = key_runs(groups[order])
+        if not len(order):
+            return self, order
+        found = Ends(
+            np.add.reduceat(self.rows[order], begins),
+            np.add.reduceat(self.known[order], begins, axis=0),
+            np.fmin.reduceat(self.low[order], begins, axis=0),
+            np.fmax.reduceat(self.high[order], begins, axis=0),
+            np.minimum.reduceat(self.least[order], begins, axis=0),
+            np.maximum.reduceat(self.most[order], begins, axis=0),
+        )
+        return found, order[begins]
+
+
+class Marginal:
+    """How often the cells of a column occur, from a sample of rows."""
+
+    def __init__(self, sample: Ends, at: int, *, numeric: bool) -> None:
+        self.at, self.numeric = at, numeric
+        cells = sample.low[:, at] if numeric else sample.least[:, at]
+        self._ordered = np.sort(cells[~np.isnan(cells)] if numeric else cells)
+        begins = key_runs(self._ordered)
+        self.card = len(begins)
+        self.shares = np.diff(begins, append=len(self._ordered)) / max(len(self._ordered), 1)
+
+    def spread(self, ends: Ends) -> tuple[np.ndarray, np.ndarray]:
+        """How far apart the cells of each value lie, and how many rows have one; of values with several such rows.
+
+        That is the share of people between them, or 1 where they differ at all.
+        """
+        if not self.numeric:
+            return (ends.least[:, self.at] != ends.most[:, self.at]).astype(float), ends.rows
+        several = ends.known[:, self.at] > 1
+        low, high = ends.low[several, self.at], ends.high[several, self.at]
+        return self._rank(high) - self._rank(low), ends.known[several, self.at]
+
+    def _rank(self, numbers: np.ndarray) -> np.ndarray:
+        before = np.searchsorted(self._ordered, numbers, side="left")
+        through = np.searchsorted(self._ordered, numbers, side="right")
+        return (before + through) / (2 * max(len(self._ordered), 1))
+
+    @cached_property
+    def by_chance(self) -> np.ndarray:
+        """The expected spread of so many rows of different people, by their number."""
+        sizes = np.arange(MOST + 1)[:, None]
+        if not self.numeric:
+            return 1.0 - (self.shares**sizes).sum(axis=1)
+        ends = np.cumsum(self.shares)
+        if len(ends) > _GRID:
+            ends = ends[np.linspace(0, len(ends) - 1, _GRID).astype(int)]
+        starts = np.concatenate([[0.0], ends[:-1]])
+        middle = (starts + ends) / 2
+        highest = (middle * (ends**sizes - starts**sizes)).sum(axis=1)
+        lowest = (middle * ((1 - starts) ** sizes - (1 - ends) ** sizes)).sum(axis=1)
+        return np.maximum(highest - lowest, 0.0)
+
+
+def spread_of(ends: Ends, column: Marginal) -> Spread:
+    """How far rows of one value lie apart in a column."""
+    spread, rows = column.spread(ends)
+    expected, pairs = float(column.by_chance[np.minimum(rows, MOST)].sum()), rows // 2
+    return Spread(
+        share=float(spread.sum()) / expected if expected > 0 else 1.0,
+        evidence=_evidence(float((spread * pairs).sum()), float(column.by_chance[2] * pairs.sum())),
+        by_value=_evidence(float(spread.sum()), expected),
+    )
+
+
+def concat_ends(parts: Sequence[Ends]) -> Ends:
+    if len(parts) == 1:
+        return parts[0]
+    return Ends(*(np.concatenate([getattr(part, name) for part in parts]) for name in _PARTS))
+
+
+def _evidence(seen: float, expected: float) -> float:
+    """-ln of the chance that a sum of independent numbers of 0 to 1 is so small (Chernoff)."""
+    if seen >= expected:
+        return 0.0
+    share = seen / expected
+    return expected * (1 - share + (share * math.log(share) if share > 0 else 0.0))
