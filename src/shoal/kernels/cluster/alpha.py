@@ -8,10 +8,10 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.judge.rules import TOLERANCE
-from shoal.kernels.price.cells import Prices, helper, wide
-from shoal.kernels.price.extents import clear, copy_cells, extend_all, join, make_extents, own_cost
-from shoal.kernels.price.many import joint_costs
+from shoal.kernels.frozen.judge.rules import TOLERANCE
+from shoal.kernels.frozen.price.cells import Prices, helper, wide
+from shoal.kernels.frozen.price.extents import clear, copy_cells, extend_all, join, make_extents, own_cost
+from shoal.kernels.frozen.price.many import joint_costs
 
 # Records: codes (columns, records), sensitive code of each, cap by code (infinite: none), known by code (0: no value).
 Records = namedtuple("Records", "codes value cap known")

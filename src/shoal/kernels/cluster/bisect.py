@@ -10,10 +10,10 @@ from collections import namedtuple
 
 import numpy as np
 
-from shoal.kernels.price.cells import Prices, helper, wide
-from shoal.kernels.price.extents import clear, extend
-from shoal.kernels.price.many import cells_with
-from shoal.kernels.random import threefry
+from shoal.kernels.frozen.price.cells import Prices, helper, wide
+from shoal.kernels.frozen.price.extents import clear, extend
+from shoal.kernels.frozen.price.many import cells_with
+from shoal.kernels.frozen.random import threefry
 
 # Records of a part are numbered from 0 in order. codes, local: (columns, records) code, and its number among the
 # part's values; values: codes, column after column from value_at. key: of the random draws, and the part's first

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.judge.secrets import CARD, Secrets, closeness_of
-from shoal.kernels.price.cells import helper, wide
+from shoal.kernels.frozen.judge.secrets import CARD, Secrets, closeness_of
+from shoal.kernels.frozen.price.cells import helper, wide
 
 # secrets: codes and closeness of the columns that count, of which there may be none; unit: ticks of each of them; full:
 # steps of a closeness of 1; steps: what all pairs of values of columns of few values add, both ways, from step_at (-1:

@@ -8,9 +8,9 @@ import numpy as np
 
 from shoal.kernels.cluster.exposure import Exposure, exposed, recount
 from shoal.kernels.compiled import kernel
-from shoal.kernels.count.extents import popcount
-from shoal.kernels.price.cells import FLAT, Prices, cell, helper, whole_of, wide
-from shoal.kernels.price.extents import Extents, clear, cost_with, extend_all, make_records, own_cells
+from shoal.kernels.frozen.count.extents import popcount
+from shoal.kernels.frozen.price.cells import FLAT, Prices, cell, helper, whole_of, wide
+from shoal.kernels.frozen.price.extents import Extents, clear, cost_with, extend_all, make_records, own_cells
 
 # Of each record: its group, its neighbours in the group's list, and `bare`, the ticks of the group without it.
 # Of each group: head of the list, size, cells, their ticks (groups, columns), and the sum of these and of what it shows

@@ -7,9 +7,9 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.cluster.protection import PAIRS, SPREAD, TIE, Guide, is_known, mean_closeness
-from shoal.kernels.price.cells import Prices, helper, whole_of, wide
-from shoal.kernels.price.extents import Extents, clear, extend, own_cell
-from shoal.kernels.price.many import joint_column
+from shoal.kernels.frozen.price.cells import Prices, helper, whole_of, wide
+from shoal.kernels.frozen.price.extents import Extents, clear, extend, own_cell
+from shoal.kernels.frozen.price.many import joint_column
 
 # members: (clusters, k) entries; late: (leftovers, 2) cluster and entry. cells: extents, with one more for a record
 # that looks for its cluster. By column and cluster: now: ticks of the cell; people, near: known values and the

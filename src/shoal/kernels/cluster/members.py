@@ -15,9 +15,9 @@ from shoal.kernels.cluster.leftovers import Clusters, admit, least_raised, make_
 from shoal.kernels.cluster.protection import PAIRS, SPREAD, TIE, Guide, closeness, distances, is_known, mean_closeness
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import Prices, helper, whole_of, wide
-from shoal.kernels.price.extents import extend, make_extents, own_cell
-from shoal.kernels.price.many import cells_with
+from shoal.kernels.frozen.price.cells import Prices, helper, whole_of, wide
+from shoal.kernels.frozen.price.extents import extend, make_extents, own_cell
+from shoal.kernels.frozen.price.many import cells_with
 
 # Places of records are numbered part after part. rows: places, an entry after another; entry_at: where each entry's
 # rows start; part_at: first entry of each part; codes: (columns, entries). A part knows its own values of a column,

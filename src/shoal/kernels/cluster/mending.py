@@ -8,10 +8,10 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share_rows
-from shoal.kernels.partition.weights import times
-from shoal.kernels.price.cells import Prices, wide
-from shoal.kernels.price.extents import extend_all, make_extents, own_cost
-from shoal.kernels.price.many import joint_costs
+from shoal.kernels.frozen.partition.weights import times
+from shoal.kernels.frozen.price.cells import Prices, wide
+from shoal.kernels.frozen.price.extents import extend_all, make_extents, own_cost
+from shoal.kernels.frozen.price.many import joint_costs
 
 _LEAST = 64  # groups that are worth a thread
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import Prices, helper, wide
-from shoal.kernels.price.extents import Extents, copy_cells, extend_all, join, make_extents
-from shoal.kernels.price.many import joint_costs
+from shoal.kernels.frozen.price.cells import Prices, helper, wide
+from shoal.kernels.frozen.price.extents import Extents, copy_cells, extend_all, join, make_extents
+from shoal.kernels.frozen.price.many import joint_costs
 
 
 @helper

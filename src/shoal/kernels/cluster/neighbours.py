@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share_rows
-from shoal.kernels.price.cells import FLAT, Prices, cell, helper, whole_of, wide
+from shoal.kernels.frozen.price.cells import FLAT, Prices, cell, helper, whole_of, wide
 
 # Neighbours followed, and taken of each: their number is what the work grows with, squared.
 _STEPS = 12

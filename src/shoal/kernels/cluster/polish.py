@@ -16,8 +16,8 @@ from shoal.kernels.cluster.groups import Groups, cost_joined, list_members, pric
 from shoal.kernels.cluster.regroup import NEVER, grow, lowest, shuffle
 from shoal.kernels.cluster.relocate import EPSILON, Judged, Limits, Room, Scene, make_room, relocate
 from shoal.kernels.compiled import kernel
-from shoal.kernels.price.cells import Prices, helper, wide
-from shoal.kernels.price.extents import cost_with, make_records
+from shoal.kernels.frozen.price.cells import Prices, helper, wide
+from shoal.kernels.frozen.price.extents import cost_with, make_records
 
 # Times a neighbourhood that nobody changed is dealt anew in vain before it is left alone.
 _PATIENCE = 3

@@ -7,8 +7,8 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.price.cells import Prices, helper, wide
-from shoal.kernels.price.extents import copy_cells, extend_all, make_records, own_cells
+from shoal.kernels.frozen.price.cells import Prices, helper, wide
+from shoal.kernels.frozen.price.extents import copy_cells, extend_all, make_records, own_cells
 
 # codes: (n, columns), rows subspace after subspace; subjects: int32 a row, empty when rows are people; turn: int32 a
 # row, the lowest is the next seed, empty for rows as they stand.

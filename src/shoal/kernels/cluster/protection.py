@@ -6,9 +6,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from shoal.kernels.price.cells import FLAT, Prices, helper, whole_of, wide
-from shoal.kernels.price.extents import Extents, extend
-from shoal.kernels.price.many import cells_with
+from shoal.kernels.frozen.price.cells import FLAT, Prices, helper, whole_of, wide
+from shoal.kernels.frozen.price.extents import Extents, extend
+from shoal.kernels.frozen.price.many import cells_with
 
 # A column's part: its loss decides; its loss breaks ties; its spread counts in favour; its range diversity decides.
 COST, TIE, SPREAD, PAIRS = range(4)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.cluster.exposure import Exposure, diversity, steps_of
-from shoal.kernels.price.cells import Prices, helper, whole_of, wide
-from shoal.kernels.price.extents import Extents, cost_with, extend_all, make_records, own_cells
+from shoal.kernels.frozen.price.cells import Prices, helper, whole_of, wide
+from shoal.kernels.frozen.price.extents import Extents, cost_with, extend_all, make_records, own_cells
 
 # More than any price of a pool.
 NEVER = np.iinfo(np.int64).max

@@ -8,10 +8,10 @@ import numpy as np
 
 from shoal.kernels.cluster.groups import Groups, join, leave, list_members, refresh
 from shoal.kernels.compiled import kernel
-from shoal.kernels.judge.rules import TOLERANCE, Rules
-from shoal.kernels.judge.segments import Sensitive, segment_ok
-from shoal.kernels.price.cells import Prices, helper, mean_price, wide
-from shoal.kernels.price.extents import own_cells
+from shoal.kernels.frozen.judge.rules import TOLERANCE, Rules
+from shoal.kernels.frozen.judge.segments import Sensitive, segment_ok
+from shoal.kernels.frozen.price.cells import Prices, helper, mean_price, wide
+from shoal.kernels.frozen.price.extents import own_cells
 
 _inlined = kernel(inline="always")
 # Nothing smaller than this many ticks counts as a gain: cells of columns with many values are rounded to whole ticks.

@@ -9,9 +9,9 @@ import numpy as np
 from shoal.kernels.cluster.bisect import Part, admit, bisect, bisect_all, cost_of
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import Prices, helper, wide
-from shoal.kernels.price.extents import clear, copy_cells, extend_all, join, make_extents, own_cost
-from shoal.kernels.price.many import joint_costs
+from shoal.kernels.frozen.price.cells import Prices, helper, wide
+from shoal.kernels.frozen.price.extents import clear, copy_cells, extend_all, join, make_extents, own_cost
+from shoal.kernels.frozen.price.many import joint_costs
 
 # Groups of a part, a slot each: size (0: no group), head: its first record, cost: ticks a record; link: by record, the
 # next of its group, in order, or -1. cells: extents, one more than groups. marks: by record, whether it is picked.

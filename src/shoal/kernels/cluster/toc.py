@@ -25,11 +25,11 @@ from shoal.kernels.cluster.pools import (
 )
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.heap import PLACES, make_heap, pop, ticks_key
-from shoal.kernels.judge.rules import TOLERANCE
-from shoal.kernels.price.cells import helper, wide
-from shoal.kernels.price.extents import cost_with, extend_all, open_group
-from shoal.kernels.price.many import costs_with
+from shoal.kernels.frozen.heap import PLACES, make_heap, pop, ticks_key
+from shoal.kernels.frozen.judge.rules import TOLERANCE
+from shoal.kernels.frozen.price.cells import helper, wide
+from shoal.kernels.frozen.price.extents import cost_with, extend_all, open_group
+from shoal.kernels.frozen.price.many import costs_with
 
 # base: base + ticks of all cells is mr_wtd; delta: its limit, a share of all ticks; k, most: fewest and most people of
 # a cluster; linked: the nearest record is the one that is nearest to the cluster, not to its seed.

@@ -10,8 +10,8 @@ from shoal.kernels.cluster.pools import BLOCK, Found, Made, take_row
 from shoal.kernels.cluster.toc import Task
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import helper, wide
-from shoal.kernels.price.extents import cost_with
+from shoal.kernels.frozen.price.cells import helper, wide
+from shoal.kernels.frozen.price.extents import cost_with
 
 # everywhere: all clusters are candidates; increment: the smallest rise counts, not the smallest value.
 Joining = namedtuple("Joining", "everywhere increment")

@@ -9,8 +9,8 @@ from shoal.kernels.cluster.toc import Task, cluster_subspace
 from shoal.kernels.cluster.toc_join import Joining, join_far
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import Prices, wide
-from shoal.kernels.price.extents import own_cell
+from shoal.kernels.frozen.price.cells import Prices, wide
+from shoal.kernels.frozen.price.extents import own_cell
 
 
 @kernel

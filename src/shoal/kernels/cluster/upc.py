@@ -19,9 +19,9 @@ from shoal.kernels.cluster.pools import (
 )
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.heap import price_key
-from shoal.kernels.judge.rules import TOLERANCE
-from shoal.kernels.judge.secrets import (
+from shoal.kernels.frozen.heap import price_key
+from shoal.kernels.frozen.judge.rules import TOLERANCE
+from shoal.kernels.frozen.judge.secrets import (
     CROWD,
     KNOWN,
     SHARE,
@@ -34,9 +34,9 @@ from shoal.kernels.judge.secrets import (
     protected,
     range_diversity,
 )
-from shoal.kernels.price.cells import Prices, helper, mean_price, wide
-from shoal.kernels.price.extents import extend_all, open_group
-from shoal.kernels.price.many import column_with
+from shoal.kernels.frozen.price.cells import Prices, helper, mean_price, wide
+from shoal.kernels.frozen.price.extents import extend_all, open_group
+from shoal.kernels.frozen.price.many import column_with
 
 # utility: largest mean Q-diversity (U); k: fewest people of a cluster; free: while it is smaller, only U holds; most:
 # people beyond which it does not grow; grows: one that fails P does, as long as its range diversity falls; guide: what

@@ -9,8 +9,8 @@ from shoal.kernels.cluster.toc_join import Joining
 from shoal.kernels.cluster.upc import Guard, Result, Task
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.judge.rules import TOLERANCE
-from shoal.kernels.judge.secrets import (
+from shoal.kernels.frozen.judge.rules import TOLERANCE
+from shoal.kernels.frozen.judge.secrets import (
     CROWD,
     KNOWN,
     LIMIT,
@@ -25,8 +25,8 @@ from shoal.kernels.judge.secrets import (
     protected,
     range_diversity,
 )
-from shoal.kernels.price.cells import helper, mean_price, wide
-from shoal.kernels.price.extents import cost_with
+from shoal.kernels.frozen.price.cells import helper, mean_price, wide
+from shoal.kernels.frozen.price.extents import cost_with
 
 
 @helper

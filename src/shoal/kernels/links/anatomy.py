@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.heap import make_heap, pop
+from shoal.kernels.frozen.heap import make_heap, pop
 
 # A bucket's key: its records left, most first, then where its next record stands in the keyed order.
 _PLACES = np.int64(1) << 32

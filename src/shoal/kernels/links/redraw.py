@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share_rows
-from shoal.kernels.random import threefry_pair
+from shoal.kernels.frozen.random import threefry_pair
 
 # Above this length a second core pays for its start.
 _PARALLEL_FROM = 1 << 16

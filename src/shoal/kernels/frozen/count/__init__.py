@@ -1,0 +1,1 @@
+"""Counting rows, groups, sets of items and answers of queries."""

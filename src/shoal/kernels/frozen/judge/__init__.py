@@ -1,0 +1,1 @@
+"""Conditions that models ask of a group."""

@@ -1,0 +1,1 @@
+"""What a group of records costs when its cells are generalised."""
