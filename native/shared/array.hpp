@@ -163,10 +163,23 @@ struct Grid {
     operator Table<const T>() const { return table(); }
 };
 
+// Division and remainder that round down, as Python's do; C++ rounds towards zero.
+inline i64 floor_div(i64 a, i64 b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+inline i64 floor_mod(i64 a, i64 b) { return a - floor_div(a, b) * b; }
+
 template <class T> inline T smaller(T a, T b) { return b < a ? b : a; }
 template <class T> inline T larger(T a, T b) { return b > a ? b : a; }
 
 }  // namespace shoal
+
+#if defined(__GNUC__)
+namespace shoal {
+// Number of set bits.
+inline i64 popcount(u64 word) { return __builtin_popcountll(word); }
+}  // namespace shoal
+#else
+#error "Kernels are built with GCC or Clang."
+#endif
 
 // Compile a function twice, for every x86-64 processor and for those since about 2015 (AVX2), and choose when the module
 // is loaded. It pays for loops over whole columns. It cannot be put on a template: give it to functions that call one.

@@ -11,12 +11,13 @@
 //   functions under one name are tried in order: one for each combination of types. A .hpp file holds what other files
 //   use, as `inline` functions or templates. Code that one file needs is in an anonymous namespace.
 // * The Python module of the same name (src/shoal/kernels/<family>/<file>.py) keeps the public function with its docstring
-//   (types, shapes, cost). It allocates results whose size it can tell, makes strided inputs contiguous, checks that
-//   lengths agree where a caller could get them wrong, and shares work among threads (`shoal.kernels.cores`).
+//   (types, shapes, cost). It allocates results whose size it can tell, makes strided inputs contiguous where callers
+//   have such, and shares work among threads (`shoal.kernels.cores`).
 // * Arguments: Span<T>, Table<T>, Cube<T> (1, 2 and 3 dimensions; `const T` where only read), Optional<view or struct>
 //   where None may be given and nowhere else, i64, u64, double, bool, and structs for named tuples: a struct lists its
 //   fields in order, as `using Fields = std::tuple<...>` and `static constexpr const char* names = "low, high"`. Arrays are
 //   never copied or converted: another type, depth or layout raises TypeError. u8 also takes NumPy's booleans.
+//   A kernel checks with `require_size` that lengths agree where a caller could get them wrong.
 // * Results: void, i64, u64, double, bool, Array<T> and Grid<T> (arrays whose size only the kernel can tell), or a
 //   std::tuple of these.
 // * A kernel runs without the interpreter's lock, so it must not touch Python objects. It cannot be interrupted: Ctrl-C is
@@ -292,8 +293,14 @@ std::string describe(PyObject* given);
 
 [[noreturn]] void refuse(const char* kernel, const Refusal& refusal);
 [[noreturn]] void refuse_count(const char* kernel, std::size_t wanted, std::size_t given);
+[[noreturn]] void refuse_size(const char* kernel, const char* argument, i64 given, i64 wanted);
 
 }  // namespace loading
+
+// Raise TypeError unless an array has so many entries: for arrays whose lengths must agree. Kernels may call it.
+inline void require_size(const char* kernel, const char* argument, i64 given, i64 wanted) {
+    if (given != wanted) loading::refuse_size(kernel, argument, given, wanted);
+}
 
 // Registers the kernels of one file when the module is loaded.
 class Registration {

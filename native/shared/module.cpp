@@ -30,6 +30,12 @@ void refuse_count(const char* kernel, std::size_t wanted, std::size_t given) {
     throw nb::type_error(message.c_str());
 }
 
+void refuse_size(const char* kernel, const char* argument, i64 given, i64 wanted) {
+    std::string message = std::string(kernel) + ": '" + argument + "' must have " + std::to_string(wanted) + " entries. Got " +
+        std::to_string(given) + ".";
+    throw nb::type_error(message.c_str());
+}
+
 }  // namespace loading
 
 void Registration::bind_all(nb::module_& module) {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.count.histograms import sort_small
+from shoal.kernels.frozen.count.histograms import sort_small
 from shoal.kernels.judge.rules import SIZE, Rules
 from shoal.kernels.judge.segments import all_hold, attribute_values, known_of, rule_values, segment_ok, size_values
 

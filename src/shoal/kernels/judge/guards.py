@@ -12,7 +12,7 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.heap import pop
+from shoal.kernels.frozen.heap import pop
 
 # Distinct nodes of a hierarchy: their leaves, and the next node above that is larger (-1: the root).
 Nodes = namedtuple("Nodes", "first after parent")

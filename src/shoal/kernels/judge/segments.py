@@ -7,7 +7,7 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.count.histograms import count_segment, distinct_subjects, pair_histogram
+from shoal.kernels.frozen.count.histograms import count_segment, distinct_subjects, pair_histogram
 from shoal.kernels.judge.rules import AT_LEAST, DISTINCT, EXTENT, SIZE, Rules, passes, rule_value, rule_view
 
 # codes: (attributes, rows) int32; people: 1 where an attribute is counted by subjects; subjects: int32 a row, empty

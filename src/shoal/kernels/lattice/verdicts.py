@@ -11,7 +11,7 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.count.histograms import bucket_rows, sort_small
+from shoal.kernels.frozen.count.histograms import bucket_rows, sort_small
 from shoal.kernels.judge.rules import DISTINCT, TOTAL_VARIATION, RuleView, passes, rule_value, variation
 from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node
 

@@ -12,8 +12,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from shoal.kernels.count.extents import WORD, popcount
-from shoal.kernels.heap import make_heap, pop
+from shoal.kernels.frozen.count.extents import WORD, popcount
+from shoal.kernels.frozen.heap import make_heap, pop
 from shoal.kernels.partition.weights import times, total
 from shoal.kernels.price.cells import FLAT, Prices, cell, helper, set_cell, whole_of, wide
 

@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from shoal.kernels.count.extents import popcount
+from shoal.kernels.frozen.count.extents import popcount
 from shoal.kernels.price.cells import FLAT, Prices, cell, helper, set_cell, wide
 
 # Lowest and highest code (columns, groups), and the sets of flat columns (words, groups).

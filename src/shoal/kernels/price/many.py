@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.count.extents import popcount
+from shoal.kernels.frozen.count.extents import popcount
 from shoal.kernels.price.cells import FLAT, INTERVAL, Prices, helper, whole_of, wide
 from shoal.kernels.price.extents import Extents, clear, extend_all, make_extents, own_cell
 

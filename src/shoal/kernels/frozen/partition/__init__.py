@@ -1,0 +1,1 @@
+"""Cutting sets of rows in two."""
