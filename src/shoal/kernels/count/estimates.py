@@ -18,7 +18,8 @@ def cell_chances(asked: np.ndarray, at: np.ndarray, code: np.ndarray) -> np.ndar
     asked
         uint8 (queries, values), 1 where a query asks for a value.
     at, code
-        int64 and int32: cell c covers values ``code[at[c]:at[c + 1]]``, each once and in ascending order where they are neighbours.
+        int64 and int32: cell c covers values ``code[at[c]:at[c + 1]]``, each once, in ascending order where they are
+        neighbours.
 
     Returns
     -------

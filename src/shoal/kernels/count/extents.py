@@ -10,8 +10,8 @@ from shoal.kernels import _native
 def group_ranges(codes: np.ndarray, ids: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest of ``codes`` (int32) in each group, in O(rows + groups).
 
-    ``ids`` is int32, one group number a row; rows with a negative one are left out. Of a group without rows the lowest is
-    above the highest.
+    ``ids`` is int32, one group number a row; rows with a negative one are left out. Of a group without rows the lowest
+    is above the highest.
     """
     low, high = np.empty(groups, dtype=np.int32), np.empty(groups, dtype=np.int32)
     _native.group_ranges(codes, ids, low, high)

@@ -1,7 +1,7 @@
 """Count the values of each group: sparse histograms in compressed rows, sorted by code.
 
-Groups are given as ``rows`` (int32, rows of group 0, then of group 1, ...) and ``offsets`` (int64, groups + 1: where each
-group begins), as `bucket_rows` makes them.
+Groups are given as ``rows`` (int32, rows of group 0, then of group 1, ...) and ``offsets`` (int64, groups + 1: where
+each group begins), as `bucket_rows` makes them.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ def suppress_short(
 ) -> int:
     """Suppress the cheapest values that suffice in each combination that fewer than k rows match, one after the other.
 
-    ``stars`` and ``found`` are changed. Returns how many combinations still fall short, because none of the sets that may
-    be used suffices. Cost: O(combinations (combinations + columns 2^columns)).
+    ``stars`` and ``found`` are changed. Returns how many combinations still fall short, because none of the sets that
+    may be used suffices. Cost: O(combinations (combinations + columns 2^columns)).
 
     Parameters
     ----------

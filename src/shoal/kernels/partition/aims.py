@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.frozen.price.cells import helper, wide
 from shoal.kernels.partition.weights import times
-from shoal.kernels.price.cells import helper, wide
 
 # labels: int32, one an input row, kinds of them; numbers: int64, one a label and about 0, empty where labels count;
 # unit: what the square of one is of the column's variance. Cells have several labels: at (int64, cells + 1) says where

@@ -14,8 +14,8 @@ import numpy as np
 
 from shoal.kernels.frozen.count.extents import WORD, popcount
 from shoal.kernels.frozen.heap import make_heap, pop
+from shoal.kernels.frozen.price.cells import FLAT, Prices, cell, helper, set_cell, whole_of, wide
 from shoal.kernels.partition.weights import times, total
-from shoal.kernels.price.cells import FLAT, Prices, cell, helper, set_cell, whole_of, wide
 
 # Different codes of every column, ascending, and the rows of each; a column's from ``at``.
 _Held = namedtuple("_Held", "values counts at")

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
+from shoal.kernels.frozen.price.cells import Prices
 from shoal.kernels.partition.mondrian import PARALLEL_FROM, TASKS, Work, lower_median, move, ranges, widest, widths_of
-from shoal.kernels.price.cells import Prices
 
 
 @kernel

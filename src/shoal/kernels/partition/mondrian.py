@@ -16,13 +16,13 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
+from shoal.kernels.frozen.price.cells import FLAT, Prices, cell, helper, whole_of, wide
 from shoal.kernels.judge.cells import Tallies, unit_values, units_ok
 from shoal.kernels.judge.rules import Rules
 from shoal.kernels.judge.segments import Sensitive, failing
 from shoal.kernels.partition.aims import Aim, aim_scores, first_cut
 from shoal.kernels.partition.bestcut import best_cuts
 from shoal.kernels.partition.weights import put, times, total
-from shoal.kernels.price.cells import FLAT, Prices, cell, helper, whole_of, wide
 
 # codes, spare: (n, m) int32, the rows' codes and room to move them; order, spare_order: the input row of each;
 # ends: 1 at the last row of a finished part; weights, spare_weights: None, or int64 rows of each where they are cells.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.price.cells import helper, wide
+from shoal.kernels.frozen.price.cells import helper, wide
 
 
 @helper
