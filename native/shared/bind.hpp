@@ -271,7 +271,7 @@ bool call_kernel(
     R (*kernel)(A...), const char* names, nanobind::handle arguments, nanobind::object& result, std::size_t& at,
     Refusal& refusal, std::index_sequence<I...>
 ) {
-    std::tuple<A...> values;
+    std::tuple<std::decay_t<A>...> values;
     at = 0;
     if (!((load_named(PyTuple_GetItem(arguments.ptr(), I), std::get<I>(values), names, I, refusal) && (++at, true)) && ...))
         return false;

@@ -22,7 +22,7 @@ from shoal.kernels.cluster.groups import make_groups
 from shoal.kernels.cluster.regroup import NEVER
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import use_cores
-from shoal.kernels.price.cells import wide
+from shoal.kernels.frozen.price.cells import wide
 from shoal.recoding.recodings import Grouping
 from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.algorithms.cluster.test_upc import blocks_of, with_policies

@@ -14,7 +14,8 @@ from shoal.kernels.cluster.groups import Groups, join, leave, list_members, make
 from shoal.kernels.cluster.mending import nearest_groups, pair_off, price_groups
 from shoal.kernels.cluster.regroup import NEVER, grow, shuffle
 from shoal.kernels.compiled import kernel
-from shoal.kernels.price.cells import Prices, wide
+from shoal.kernels.frozen.price.cells import wide
+from shoal.kernels.price.cells import Prices
 from shoal.table.table import Table
 from tests.algorithms.cluster.loukides import problem_of
 from tests.conftest import many

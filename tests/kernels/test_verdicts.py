@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.kernels import _native
 from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node, level_codes
 from shoal.kernels.lattice.verdicts import (
     Entries,
@@ -17,7 +18,6 @@ from shoal.kernels.lattice.verdicts import (
     check_sizes,
     class_histograms,
     lost_codes,
-    most_within,
     price_gone,
     price_others,
     tally,
@@ -41,7 +41,7 @@ def test_no_part_of_a_class_that_is_near_enough_is_larger(seed: int) -> None:
     codes = np.flatnonzero(counts).astype(np.int32)
     parts = np.stack(np.meshgrid(*(np.arange(one + 1) for one in counts)), axis=-1).reshape(-1, 3)
     best = max((int(part.sum()) for part in parts if part.sum() and within(part, shares, t)), default=0)
-    most = most_within(codes, counts[codes], float(counts.sum()), shares, t)
+    most = _native.probe_most_within(codes, counts[codes], float(counts.sum()), shares, t)
     assert best <= most + 1e-6
     assert np.minimum(shares * most, counts).sum() >= (1 - t) * most - 1e-6
 
