@@ -15,8 +15,8 @@ from scikit_build_core.build import build_sdist, get_requires_for_build_sdist  #
 
 _COMPILERS = ("c++", "g++", "clang++")
 _MISSING = (
-    "Shoal needs a C++ compiler to build its kernels: install one (for example the package g++), or let pip download the"
-    " package ziglang, which brings one."
+    "Shoal needs a C++ compiler to build its kernels: install one (for example the package g++), or let pip download"
+    " the package ziglang, which brings one."
 )
 
 

@@ -157,8 +157,8 @@ void anonymise_items(
         for (i64 size = 1; size <= m; ++size) {
             while (true) {
                 Array<Combination> combinations = supports(cells, label, size, base);
-                if (std::all_of(combinations.begin(), combinations.end(), [&](const Combination& one) { return one.records >= k; }))
-                    break;
+                auto is_shared = [&](const Combination& one) { return one.records >= k; };
+                if (std::all_of(combinations.begin(), combinations.end(), is_shared)) break;
                 Array<Combination> singles = supports(cells, label, 1, base);
                 for (const Combination& one : singles) weight[one.key] = one.records;
                 const i64 pass = ++changed[base];

@@ -72,7 +72,9 @@ void expected_counts(
 }
 
 // Clear the bits of rows that fail one condition. Columns of few values have a bitmap a value, from row `at` of `bits`.
-void keep_matching(Span<u64> kept, Span<const u8> asked, i64 hits, Span<const i32> codes, Table<const u64> bits, i64 at, Span<u64> any) {
+void keep_matching(
+    Span<u64> kept, Span<const u8> asked, i64 hits, Span<const i32> codes, Table<const u64> bits, i64 at, Span<u64> any
+) {
     if (at < 0) {
         for (i64 i = 0; i < codes.size; ++i)
             if (!asked[codes[i]]) kept[i >> 6] &= ~(u64(1) << (i & 63));

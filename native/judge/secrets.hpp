@@ -137,7 +137,8 @@ inline bool is_protected(Table<const double> real, Table<const double> state) {
     for (i64 a = 0; a < state.rows; ++a) {
         const double known = state(a, KNOWN);
         if (range_diversity(state(a, TOTAL), known) > real(a, LIMIT) + TOLERANCE) return false;
-        if (known != 0.0 && real(a, LARGEST_SHARE) < 1.0 && state(a, CROWD) / known > real(a, LARGEST_SHARE) + TOLERANCE) return false;
+        const double share = real(a, LARGEST_SHARE);
+        if (known != 0.0 && share < 1.0 && state(a, CROWD) / known > share + TOLERANCE) return false;
     }
     return true;
 }

@@ -7,8 +7,8 @@
 namespace shoal {
 namespace {
 
-// All nodes of a lattice. nodes: ids by height, those of one height ascending; offsets: where each height's begin; levels: (nodes, attributes)
-// of each id; strides: what one level of each attribute adds to an id; heights: that of each attribute.
+// All nodes of a lattice. nodes: ids by height, those of one height ascending; offsets: where each height's begin; levels:
+// (nodes, attributes) of each id; strides: the id's growth for one level of each attribute; heights: of each attribute.
 struct Listed {
     Span<const i64> nodes, offsets;
     Table<const i16> levels;

@@ -9,7 +9,8 @@
 
 namespace shoal {
 
-// A hash table of classes. table: class in each of at least twice as many slots as there are combinations; keys: key of each class.
+// A hash table of classes. table: class in each of at least twice as many slots as there are combinations; keys: key of
+// each class.
 struct Slots {
     Span<i32> table;
     Span<u64> keys;

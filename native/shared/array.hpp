@@ -67,7 +67,10 @@ struct Table {
 
     T& operator()(i64 i, i64 j) const { check_index(i, rows); check_index(j, columns); return data[i * columns + j]; }
     Span<T> operator[](i64 i) const { check_index(i, rows); return {data + i * columns, columns}; }
-    Table slice(i64 start, i64 stop) const { check_slice(start, stop, rows); return {data + start * columns, stop - start, columns}; }
+    Table slice(i64 start, i64 stop) const {
+        check_slice(start, stop, rows);
+        return {data + start * columns, stop - start, columns};
+    }
     Span<T> flat() const { return {data, rows * columns}; }
     operator Table<const T>() const { return {data, rows, columns}; }
 };

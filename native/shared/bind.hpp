@@ -22,6 +22,10 @@
 //   std::tuple of these.
 // * A kernel runs without the interpreter's lock, so it must not touch Python objects. It cannot be interrupted: Ctrl-C is
 //   answered between calls, which is why long work is cut into calls of parts or blocks, as `cores.share` does.
+// * Tests compare every kernel with a plain reference in Python. Kernels named `probe_...` let them reach functions that other
+//   kernels inline; nothing else calls these.
+// * Until all families are native, numba kernels take helpers of native families from shoal.kernels.frozen. Port a family's
+//   Python modules and drop their imports of it; the folder goes with the last.
 // * Memory that runs out raises MemoryError (std::bad_alloc); allocate with Array, outside of inner loops.
 // * Results are the same for every compiler, level and number of threads. Sums of floats keep the order of their loop;
 //   never -ffast-math. Integer division and remainder of negative numbers round down in Python: use `floor_div`.
@@ -87,7 +91,8 @@ bool load_array(PyObject* given, T*& data, i64 (&shape)[depth]) {
 template <class T>
 std::string array_name(int depth) {
     const char* shapes[] = {"", "(n,)", "(n, m)", "(n, m, l)"};
-    return std::string(std::is_const_v<T> ? "a " : "a writable ") + "contiguous array of " + type_name<T>() + ", shape " + shapes[depth];
+    const char* access = std::is_const_v<T> ? "a " : "a writable ";
+    return access + ("contiguous array of " + type_name<T>()) + ", shape " + shapes[depth];
 }
 
 template <class A, class = void>

@@ -26,7 +26,8 @@ void refuse(const char* kernel, const Refusal& refusal) {
 }
 
 void refuse_count(const char* kernel, std::size_t wanted, std::size_t given) {
-    std::string message = std::string(kernel) + " takes " + std::to_string(wanted) + " arguments. Got " + std::to_string(given) + ".";
+    std::string message =
+        std::string(kernel) + " takes " + std::to_string(wanted) + " arguments. Got " + std::to_string(given) + ".";
     throw nb::type_error(message.c_str());
 }
 
