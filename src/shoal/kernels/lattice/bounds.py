@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 
 import numpy as np
@@ -20,7 +21,7 @@ Known = namedtuple("Known", "source hopeless")
 
 def list_nodes(heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """List ids by height (int64), where each height's begin (int64), and the levels of each id (int16); in O(nodes)."""
-    size = int(np.prod(heights + 1))
+    size = math.prod(height + 1 for height in heights.tolist())
     nodes = np.empty(size, dtype=np.int64)
     offsets = np.empty(int(heights.sum()) + 2, dtype=np.int64)
     levels = np.empty((size, heights.size), dtype=np.int16)
