@@ -1,7 +1,7 @@
 // Cells of groups that grow and join: what they hold, what they cost, and what they would cost with one more record.
 //
 // Codes below 0 are unknown values: they leave a cell as it is. A cell without any value costs nothing. Records are
-// columns of `codes` (columns, records), of int16 or int32.
+// columns of `codes` (columns, records), of int16 or int32: a Table, or RecordCodes where records lie one after another.
 #pragma once
 #include "price/cells.hpp"
 
@@ -38,6 +38,43 @@ private:
 using Extents = ExtentsOf<Layout::COLUMNS>;
 using RecordExtents = ExtentsOf<Layout::GROUPS>;
 
+// Extents whose memory Python keeps between calls; see `Extents` in shoal.kernels.price.extents.
+template <Layout layout>
+struct KeptExtentsOf {
+    Table<i32> lows, highs;
+    Table<u64> sets;
+    i64 columns = layout == Layout::COLUMNS ? lows.rows : lows.columns;
+    i64 words = layout == Layout::COLUMNS ? sets.rows : sets.columns;
+
+    i32& low(i64 a, i64 g) const { return at(lows, a, g); }
+    i32& high(i64 a, i64 g) const { return at(highs, a, g); }
+    u64& bits(i64 w, i64 g) const { return at(sets, w, g); }
+
+    using Fields = std::tuple<Table<i32>, Table<i32>, Table<u64>>;
+    static constexpr const char* names = "low, high, bits";
+
+private:
+    template <class T>
+    static T& at(Table<T> table, i64 row, i64 g) { return layout == Layout::COLUMNS ? table(row, g) : table(g, row); }
+};
+
+using KeptExtents = KeptExtentsOf<Layout::COLUMNS>;
+using KeptRecordExtents = KeptExtentsOf<Layout::GROUPS>;
+
+// Codes of records that lie one after another in memory (records, columns), read as (columns, records).
+template <class Code>
+class RecordCodes {
+public:
+    explicit RecordCodes(Table<const Code> records) : rows(records.columns), records_(records) {}
+
+    Code operator()(i64 a, i64 i) const { return records_(i, a); }
+
+    i64 rows;
+
+private:
+    Table<const Code> records_;
+};
+
 inline u64 bit_of(i64 code) { return u64(1) << (code & 63); }
 
 // Take a known value into a group's cell; return whether the cell changed.
@@ -57,8 +94,8 @@ bool extend(const Prices& p, const E& ext, i64 g, i64 a, i64 code) {
 }
 
 // Take record `i` into a group.
-template <class E, class Code>
-void extend_all(const Prices& p, const E& ext, i64 g, Table<const Code> codes, i64 i) {
+template <class E, class Codes>
+void extend_all(const Prices& p, const E& ext, i64 g, const Codes& codes, i64 i) {
     for (i64 a = 0; a < codes.rows; ++a) {
         const i32 code = codes(a, i);
         if (code < 0) continue;
@@ -69,8 +106,8 @@ void extend_all(const Prices& p, const E& ext, i64 g, Table<const Code> codes, i
 }
 
 // Make a group consist of record `i` alone; `now` gets the ticks of its cells.
-template <class E, class Code>
-void open_group(const Prices& p, const E& ext, i64 g, Table<const Code> codes, i64 i, Span<i64> now) {
+template <class E, class Codes>
+void open_group(const Prices& p, const E& ext, i64 g, const Codes& codes, i64 i, Span<i64> now) {
     for (i64 w = 0; w < ext.words; ++w) ext.bits(w, g) = 0;
     for (i64 a = 0; a < codes.rows; ++a) {
         const i32 code = codes(a, i);
@@ -147,8 +184,8 @@ i64 own_cost(const Prices& p, const E& ext, i64 g) {
 }
 
 // Ticks of a record of a group with record `i` in it as well; `now` and `out` are the ticks of its cells before and after.
-template <class E, class Code>
-i64 cost_with(const Prices& p, const E& ext, i64 g, Table<const Code> codes, i64 i, Span<const i64> now, Span<i64> out) {
+template <class E, class Codes>
+i64 cost_with(const Prices& p, const E& ext, i64 g, const Codes& codes, i64 i, Span<const i64> now, Span<i64> out) {
     i64 total = 0;
     for (i64 a = 0; a < now.size; ++a) {
         const i64 code = codes(a, i);
