@@ -21,7 +21,6 @@ from tests.kernels.test_cells import exact_ticks
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases
 
-
 # More than any price of a pool.
 NEVER = np.iinfo(np.int64).max
 

@@ -14,11 +14,11 @@ import numpy as np
 from shoal.kernels import _native
 from shoal.kernels.judge.secrets import CARD, Secrets
 
-# secrets: codes (int32) and closeness of the columns that count, of which there may be none; unit: float64 ticks of each
-# of them; full: steps of a closeness of 1; steps: what all pairs of values of columns of few values add, both ways, from
-# step_at (-1: the column has too many). By group and column, total: steps of all ordered pairs, known: records with a
-# value; brings: by group, steps that each such value would have with its members, from bring_at. own: by record and
-# column, steps that it has with the others of its group. All int64.
+# secrets: codes (int32) and closeness of the columns that count, of which there may be none; unit: float64 ticks of
+# each of them; full: steps of a closeness of 1; steps: what all pairs of values of columns of few values add, both
+# ways, from step_at (-1: the column has too many). By group and column, total: steps of all ordered pairs, known:
+# records with a value; brings: by group, steps that each such value would have with its members, from bring_at. own: by
+# record and column, steps that it has with the others of its group. All int64.
 Exposure = namedtuple("Exposure", "secrets unit full steps step_at total known brings bring_at own")
 
 

@@ -14,10 +14,10 @@ from shoal.kernels.cluster.protection import Guide
 from shoal.kernels.cores import share
 from shoal.kernels.price.cells import Prices
 
-# Places of records are numbered part after part. rows: int64 places, one entry after another; entry_at: int64, where each
-# entry's rows start; part_at: int64, first entry of each part; codes: int32 (columns, entries). A part numbers its own
-# values of a column: values, int32 codes, from value_at, int64 (parts, columns + 1); local: int32 (columns, entries),
-# number of an entry's value among them.
+# Places of records are numbered part after part. rows: int64 places, one entry after another; entry_at: int64, where
+# each entry's rows start; part_at: int64, first entry of each part; codes: int32 (columns, entries). A part numbers its
+# own values of a column: values, int32 codes, from value_at, int64 (parts, columns + 1); local: int32 (columns,
+# entries), number of an entry's value among them.
 Plan = namedtuple("Plan", "rows entry_at part_at codes local values value_at")
 
 

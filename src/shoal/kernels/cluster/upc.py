@@ -15,8 +15,8 @@ from shoal.kernels.cores import share
 # weight of loss in the group diversity, of which the rest is range diversity.
 Limits = namedtuple("Limits", "utility k free most grows guide")
 # State that protection needs in addition to a pool. inside: int32 (n, columns), 0 where a row's value does not count;
-# state: float64 (slots, columns, 3), the clusters' states; last: int32, the last row of each slot; before: int32, the row
-# that joined before each row.
+# state: float64 (slots, columns, 3), the clusters' states; last: int32, the last row of each slot; before: int32, the
+# row that joined before each row.
 Guard = namedtuple("Guard", "inside state last before")
 # pool and secrets have codes of the same type; starts: int64, where each subspace begins, and the number of rows.
 Task = namedtuple("Task", "pool secrets starts prices limits")

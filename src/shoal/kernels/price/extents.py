@@ -8,9 +8,9 @@ import numpy as np
 
 from shoal.kernels.price.cells import Prices
 
-# low, high: int32, lowest and highest code of each group and column; bits: uint64, the sets of flat columns. Kernels that
-# look at one group after another have them as (groups, columns) and (groups, words), those that look at many groups of
-# one column as (columns, groups) and (words, groups).
+# low, high: int32, lowest and highest code of each group and column; bits: uint64, the sets of flat columns. Kernels
+# that look at one group after another have them as (groups, columns) and (groups, words), those that look at many
+# groups of one column as (columns, groups) and (words, groups).
 Extents = namedtuple("Extents", "low high bits")
 
 
