@@ -94,7 +94,9 @@ inline i64 cost_joined(
 }
 
 // Add an ordered column's ticks without each member, which the two lowest and two highest codes decide.
-inline void add_bare_ranges(const Groups& groups, i64 g, i64 a, const Prices& p, const GroupCodes& codes, Span<const i64> mine) {
+inline void add_bare_ranges(
+    const Groups& groups, i64 g, i64 a, const Prices& p, const GroupCodes& codes, Span<const i64> mine
+) {
     const i64 low = groups.cells.low(a, g), high = groups.cells.high(a, g);
     i64 second = high, last = low, lows = 0, highs = 0;
     for (i64 row : mine) {
