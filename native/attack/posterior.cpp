@@ -151,6 +151,35 @@ void spread_scores(
     for (Id bucket : people) slot_of[bucket] = -1;
 }
 
+struct Guesses {
+    i64 tied, right;
+};
+
+// Values with at least some score, and records with these values. Without branches, because ties cannot be predicted.
+SHOAL_CLONES Guesses count_guesses(Span<const double> scores, Span<const i64> hits, double least) {
+    i64 tied = 0, right = 0;
+    for (i64 value = 0; value < scores.size; ++value) {
+        const i64 is_best = scores[value] >= least;
+        tied += is_best;
+        right += hits[value] & -is_best;
+    }
+    return {tied, right};
+}
+
+struct Votes {
+    i64 more, equal;
+};
+
+// Values with more votes than some, and with as many.
+SHOAL_CLONES Votes count_votes(Span<const double> votes, double mine) {
+    i64 more = 0, equal = 0;
+    for (i64 value = 0; value < votes.size; ++value) {
+        more += votes[value] > mine;
+        equal += votes[value] == mine;
+    }
+    return {more, equal};
+}
+
 void guess_values(Table<const double> scores, Table<const i64> hits, Span<double> confidence, Span<double> right) {
     require_size("guess_values", "hits", hits.rows, scores.rows);
     require_size("guess_values", "hits' columns", hits.columns, scores.columns);
@@ -163,14 +192,8 @@ void guess_values(Table<const double> scores, Table<const i64> hits, Span<double
             whole += score;
             best = larger(best, score);
         }
-        i64 tied = 0, records = 0;
-        for (i64 value = 0; value < mine.size; ++value) {
-            if (mine[value] >= best * (1.0 - TIE)) {
-                ++tied;
-                records += hits(person, value);
-            }
-        }
-        right[person] = double(records) / double(tied);
+        const Guesses guesses = count_guesses(mine, hits[person], best * (1.0 - TIE));
+        right[person] = double(guesses.right) / double(guesses.tied);
         confidence[person] = whole > 0.0 ? best / whole : 0.0;
     }
 }
@@ -186,12 +209,9 @@ void guess_without(
     for (i64 i = 0; i < person.size; ++i) {
         Span<const double> votes = scores[person[i]];
         const double mine = votes[values[i]] - own;
-        i64 others = 0, tied = 0;
-        for (i64 value = 0; value < votes.size; ++value) {
-            if (value == values[i]) continue;
-            others += votes[value] > mine;
-            tied += votes[value] == mine;
-        }
+        // Counted with the record's own votes, which are left out again.
+        const Votes all = count_votes(votes, mine);
+        const i64 others = all.more - (votes[values[i]] > mine), tied = all.equal - (votes[values[i]] == mine);
         if (others != 0) found[i] = 0.0;
         else found[i] = mine > 0.0 ? 1.0 / double(tied + 1) : prior[values[i]];
     }
