@@ -2,9 +2,9 @@
 
 A record whose columns S were redrawn agrees with its original outside S, so all that a released vector needs to know
 about the originals is, for each S, how many agree with it there: buckets of equal cells outside S. Weights of single
-columns come as ``weights`` (vectors by columns, float64); a set's weight is ``scale`` times the product of its columns'.
-Columns are flagged by ``inside``, uint8. Numbers of buckets, vectors and values are int32 or int64, all of a call the
-same.
+columns come as ``weights`` (float64, vectors by columns); a set's weight is ``scale`` times the product of its
+columns'. Columns are flagged by ``inside``, uint8. Numbers of buckets, vectors and values are int32 or int64, the same
+for all arguments of a call.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def summarise(buckets: np.ndarray, counts: np.ndarray, n_buckets: int) -> Summar
 
     ``buckets`` and ``counts`` (int64) are the bucket and the records of each original vector.
     """
-    summary = tuple(np.empty(n_buckets, dtype=np.int64) for _ in range(3))
+    records, most, ties = (np.empty(n_buckets, dtype=np.int64) for _ in range(3))
+    summary = (records, most, ties)
     _native.summarise(np.ascontiguousarray(buckets), np.ascontiguousarray(counts), summary)
     return summary
 

@@ -9,8 +9,8 @@ import numpy as np
 from shoal.kernels import _native
 
 # spots: (a, n) float64 coordinates; codes: (b, n) int32 categories, card (int64) of each column; tree (int32) and cost
-# (float64), from tree_at (int64, b + 1) on: level x code matrices of a column's ancestors and of the squared distance of
-# two categories that share that node first.
+# (float64), from tree_at (int64, b + 1) on: level x code matrices of a column's ancestors and of the squared distance
+# of two categories that share that node first.
 Records = namedtuple("Records", "spots codes tree cost tree_at card")
 
 
