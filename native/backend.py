@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,7 @@ def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
     return base.get_requires_for_build_wheel(config_settings) + _list_compilers()
 
 
-def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
-    """List what an editable build needs besides pyproject.toml's requirements."""
-    return base.get_requires_for_build_editable(config_settings) + _list_compilers()
+get_requires_for_build_editable = get_requires_for_build_wheel
 
 
 def build_wheel(*arguments: Any) -> str:
@@ -29,8 +29,16 @@ def build_wheel(*arguments: Any) -> str:
 
 
 def build_editable(*arguments: Any) -> str:
-    """Build a wheel that refers to this checkout."""
+    """Build kernels into src/shoal/kernels, and a wheel that adds src to Python's path.
+
+    scikit-build-core's own editable wheels look modules up before PYTHONPATH does, which hides other copies of Shoal.
+    """
     _choose_compiler()
+    configure = ["-S", ".", "-B", "build/editable", "-G", "Ninja", "--fresh", f"-DPython_EXECUTABLE={sys.executable}"]
+    for options in ([*configure, *shlex.split(os.environ.get("CMAKE_ARGS", ""))], ["--build", "build/editable"]):
+        if subprocess.run(["cmake", *options], check=False).returncode:
+            raise SystemExit("Building Shoal's kernels failed: see the compiler's messages above.")
+    Path("build/shoal.pth").write_text(f"{Path('src').absolute()}\n", encoding="utf-8")
     return base.build_editable(*arguments)
 
 
