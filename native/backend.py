@@ -66,7 +66,8 @@ def _choose_compiler() -> None:
     programs = {}
     for command in ("c++", "ar", "ranlib"):
         programs[command] = folder / command
-        programs[command].write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {command} "$@"\n', encoding="utf-8")
+        script = f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {command} "$@"\n'
+        programs[command].write_text(script, encoding="utf-8")
         programs[command].chmod(0o755)
     defines = f"-DCMAKE_AR={programs['ar']} -DCMAKE_RANLIB={programs['ranlib']}"
     os.environ |= {"CXX": str(programs["c++"]), "CMAKE_ARGS": f"{os.environ.get('CMAKE_ARGS', '')} {defines}".strip()}
