@@ -69,5 +69,6 @@ def _choose_compiler() -> None:
         script = f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {command} "$@"\n'
         programs[command].write_text(script, encoding="utf-8")
         programs[command].chmod(0o755)
-    defines = f"-DCMAKE_AR={programs['ar']} -DCMAKE_RANLIB={programs['ranlib']}"
+    # zig's linker cannot put the choice between clones of a function into a shared library.
+    defines = f"-DCMAKE_AR={programs['ar']} -DCMAKE_RANLIB={programs['ranlib']} -DCMAKE_CXX_FLAGS=-DSHOAL_NO_CLONES"
     os.environ |= {"CXX": str(programs["c++"]), "CMAKE_ARGS": f"{os.environ.get('CMAKE_ARGS', '')} {defines}".strip()}
