@@ -34,7 +34,8 @@ BUCKETS = ["origin", "tables", "exact rows", "group sizes", "group values", "apa
 @pytest.mark.parametrize(
     "case, expected",
     [
-        (hospital_case, [*FIRST_CHECKS, *NAMES, *PEOPLE, *READ, "values", "coverage", *LAST, "k", "entropy-l on disease"]),
+        (hospital_case, [*FIRST_CHECKS, *NAMES, *PEOPLE, *READ, "values", "coverage", *LAST, "k",
+                         "entropy-l on disease"]),
         (two_tables, [*TWO, *PEOPLE, *READ, *BUCKETS, *LAST, "distinct-l on note", "k"]),
         (permuted, [*FIRST_CHECKS, *NAMES, *PEOPLE, *READ, *BUCKETS, *LAST, "distinct-l on note", "k"]),
         (tokens, [*FIRST_CHECKS, *NAMES, *PEOPLE, *READ, "values", "coverage", "rows", "columns", "one to one: id",
