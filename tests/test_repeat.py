@@ -106,7 +106,7 @@ def test_the_date_is_the_recipes(tmp_path: Path) -> None:
     shoal.run(recipe)
     files = published(tmp_path / "a")
     assert json.loads(files["manifest.json"])["date"] == "2026-01-31"
-    assert b"dated 2026-01-31" in files["report.html"]
+    assert b"dated <span>2026-01-31</span>" in files["report.html"]
     assert b"<code>W-UNMODELLED:disease</code>" in files["report.html"]
     recipe = write(tmp_path / "b", "csv")
     recipe.write_text(recipe.read_text().replace("date = 2026-01-31", ""))

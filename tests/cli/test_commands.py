@@ -16,7 +16,7 @@ RELEASE = {
     "folder", "evidence", "rows", "classes", "smallest", "statement", "not_protected", "acknowledged", "people",
     "counts", "suppression", "models", "verdicts", "split_verdicts", "vacuous", "overlaps", "checks", "measures",
     "algorithm", "auto", "seconds", "kind", "attacks", "vault", "registry", "formulas", "research", "search", "chosen",
-    "sample", "items",
+    "sample", "items", "spellings",
 }  # fmt: skip
 SCORE = {"name", "value", "better", "low", "high", "suppression", "also", "reason"}
 

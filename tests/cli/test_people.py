@@ -32,8 +32,8 @@ def write(folder: Path, cells: list[str], *accepted: str) -> Path:
 @pytest.mark.parametrize(
     "cells, code, named",
     [
-        (NAMES[1:] + NAMES[:1], 4, "64 cells of 'note' hold somebody's 'name'"),
-        ([f"Hr. {surname.upper()}" for surname in SURNAMES], 2, "64 cells of 'note' hold a word of somebody's 'name'"),
+        (NAMES[1:33] * 2, 4, "64 cells of 'note' hold somebody's 'name'"),
+        ([f"Hr. {one.upper()}" for one in SURNAMES[:32] * 2], 2, "64 cells of 'note' hold a word of somebody's 'name'"),
         ([f"seen today with pain {place}" for place in range(64)], 2, "W-TEXT:note"),
     ],
 )  # fmt: skip

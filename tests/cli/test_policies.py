@@ -9,7 +9,7 @@ import pytest
 
 from shoal.grammar import parse_policy
 
-TABLE = "age,income\n" + "".join(f"{20 + row % 10},{row}\n" for row in range(60))
+TABLE = "age,income\n" + "".join(f"{20 + row % 10},{row // 2}\n" for row in range(120))
 FLAGS = ["--quasi", "age", "--sensitive", "income", "--model", "k=3"]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.table.classmap import Cells, ClassMap, Everybody, Nodes, RowIds, Split, Together
 from shoal.table.domain import Domain, Joint
+from shoal.table.possible import Possible
 from shoal.table.rows import Frequency
 from shoal.table.stats import Attribute, GroupStats, Histogram, unknown_flags
 from shoal.table.table import Table
@@ -67,6 +68,18 @@ class PlainRows:
             split = [-1 if one < 0 else place[one, row[classes.name]] for one, row in zip(of, self.rows, strict=True)]
             return self._count(split, len(place), attributes)
         return self._count(self._classes(classes), classes.groups, attributes)
+
+    def changing(self, classes: ClassMap, one: Attribute) -> tuple[int, int]:
+        code, values = self._coder(one), defaultdict(list)
+        for mine, row, who in zip(self._classes(classes), self.rows, self.who, strict=True):
+            if mine >= 0 and not one.unknown[code(row)]:
+                values[who].append(code(row))
+        several = [found for found in values.values() if len(found) > 1]
+        return sum(len(set(found)) > 1 for found in several), len(several)
+
+    def narrowed(self, classes: ClassMap, possible: Possible) -> np.ndarray:
+        narrow = set(possible.narrow(np.array(self.who), np.array(self._classes(classes))).tolist())
+        return _whole(row for row, who in enumerate(self.who) if who in narrow)
 
     def _cell(self, row: dict[str, int]) -> Key:
         return tuple(row[name] for name in self.domain.schema.quasi)

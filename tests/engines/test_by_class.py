@@ -117,7 +117,8 @@ def _of_unique_incomes(folder: Path, rows: int) -> Path:
     pl.DataFrame({**people, "income": random.permutation(rows)}).write_csv(folder / "people.csv")
     recipe = folder / "recipe.toml"
     recipe.write_text(
-        'seed = 1\n[source]\npath = "people.csv"\n[roles]\nquasi = ["age", "sex"]\nsensitive = ["income"]\n'
+        'acknowledge = ["W-IDENTIFIES:income"]\nseed = 1\n[source]\npath = "people.csv"\n'
+        '[roles]\nquasi = ["age", "sex"]\nsensitive = ["income"]\n'
         '[hierarchies]\nage = { widths = [5, 10] }\n[[models]]\nname = "k"\nk = 20\n[[models]]\nname = "distinct-l"\n'
         'l = 3\n[algorithm]\nname = "optimal"\n[engine]\nname = "duckdb"\n',
         encoding="utf-8",

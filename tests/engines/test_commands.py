@@ -258,6 +258,7 @@ def test_python_says_it_by_a_recipe_too(people: pl.DataFrame, tmp_path: Path) ->
     """One way for everything: tables of a recipe as mappings."""
     recipe = {
         "seed": 1,
+        "acknowledge": ["W-ROWS"],
         "source": {"path": str(tmp_path / "parts"), "missing": "value"},
         "roles": {"quasi": ["age", "sex"], "sensitive": ["diagnosis"],
                   "drop": ["id", "name", "person", "region", "income", "visits"]},

@@ -82,7 +82,7 @@ def test_who_spells_a_hidden_name_means_it(tmp_path: Path) -> None:
 def test_people_in_a_hidden_copy_are_not_counted_twice(tmp_path: Path) -> None:
     recipe = recipe_for(tmp_path, "src")
     text = recipe.read_text().replace("k = 2", "k = 6").replace('"mondrian"', '"none"')
-    recipe.write_text(text.replace('key = "line"', 'identifiers = ["line"]'))
+    recipe.write_text(text.replace('key = "line"', 'drop = ["line"]'))
     for name in ["people", ".ipynb_checkpoints/people-checkpoint"]:
         put(tmp_path / f"src/{name}.csv", people())
     code, sentence, _ = outcome(recipe, "duckdb")

@@ -131,6 +131,7 @@ def test_the_release_goes_into_a_new_table_too(tmp_path: Path, postgres: Server)
     recipe = moved(census(tmp_path), postgres, TYPES)
     text = recipe.read_text("utf-8").replace('neutral = ["visits"]', 'neutral = ["visits", "admitted", "birth_date"]')
     text = text.replace('drop = ["birth_date", ', "drop = [").replace(', "admitted"]', "]")
+    text = text.replace('"W-NEUTRAL"', '"W-NEUTRAL", "W-DETERMINES:birth_date"')
     recipe.write_text(text.replace("[output]", '[output]\ntable = "public.released"'), "utf-8")
     code, sentence, files = outcome(recipe, "postgres")
     assert (code, sentence) == (0, "")
@@ -193,7 +194,7 @@ def nasty(folder: Path, format: str) -> tuple[Path, pl.DataFrame]:
             "the key": [f"{texts[row % len(texts)][:20].strip()}~{row}" for row in range(rows)],
             quasi: [texts[row % len(texts)] for row in range(rows)],
             "percent %s": [texts[row * 7 % len(texts)] for row in range(rows)],
-            "n": [f"{row}" for row in range(rows)],
+            "n": [f"{row // 2}" for row in range(rows)],
             "x": [None if row % 4 else "here" for row in range(rows)],
         }
     )
@@ -299,6 +300,6 @@ def test_a_recipe_is_checked_without_being_run(
     recipe = moved(census(tmp_path), postgres)
     recipe.write_text(recipe.read_text("utf-8") + '[engine]\nname = "postgres"\n', "utf-8")
     assert execute(["check", str(recipe)]) == 0
-    assert "600" in capsys.readouterr().out
+    assert "501 rows" in capsys.readouterr().out
     assert execute(["explore", str(recipe)]) == 0
     assert "in a database" not in " ".join(capsys.readouterr().err.split())

@@ -129,7 +129,8 @@ def replaced(root: Path) -> None:
 
 def grown(root: Path) -> None:
     with (root / "people.csv").open("a") as file:
-        file.write((root / "people.csv").read_text().splitlines()[1] + "\n")
+        _, *cells = (root / "people.csv").read_text().splitlines()[1].split(",")
+        file.write(",".join(["Somebody Else", *cells]) + "\n")
 
 
 def damaged(root: Path) -> None:

@@ -126,7 +126,7 @@ def visits(rows: int = 3000) -> pl.DataFrame:
     row = pl.int_range(rows, eager=True)
     return pl.DataFrame(
         {
-            "visit": row * 7919 % 1_000_003, "name": "person " + (row % 900).cast(pl.String), "Age": 20 + row % 10 * 5,
+            "visit": row * 7919 % 1_000_003, "name": "person " + row.cast(pl.String), "Age": 20 + row % 10 * 5,
             "sex": pl.select(pl.when(row % 2 == 0).then(pl.lit("f")).otherwise(pl.lit("m"))).to_series(),
             "born": pl.Series([dt.date(1950 + number % 8, 1, 1) for number in row]), "cost": row * 31 % 7 / 4,
             "ill.ness": pl.Series([None if number % 97 == 0 else f"d{number * 13 % 5}" for number in row]),

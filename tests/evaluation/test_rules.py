@@ -49,7 +49,7 @@ def small(kind: str) -> Reading:
         "generalised": shoal.Mondrian(k=8), "bucketised": shoal.Anatomy(l=3, on="disease"),
         "randomised": shoal.RandomAnonymisation(),
     }[kind]  # fmt: skip
-    roles = {"quasi": ["age", "sex", "job"], "neutral": ["ward", "size", "born", "weight"]}
+    roles = {"quasi": ["age", "sex", "job"], "neutral": ["ward", "size"], "drop": ["born", "weight"]}
     return read_release(released(algorithm, frame, read=roles))
 
 

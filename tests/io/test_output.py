@@ -68,6 +68,7 @@ ROLES = Schema(identifiers=["name"], quasi=["age"], neutral=["sex"])
 def release(frame: Any = FRAME, **evidence: Any) -> Any:
     """What write_release uses of a Release: two of three input rows, the second one first."""
     rows, backend = to_polars(frame)
+    domain = Domain(schema=ROLES, columns={}, n=3, name="people")
     return SimpleNamespace(
         gated=Gated(
             kept={"release": rows},
@@ -80,8 +81,9 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
         verdict=(),
         table=SimpleNamespace(
             n=3, counterfeits=0, kept=INPUT, backend=backend, dropped=None, columns={}, schema=ROLES,
-            domain=Domain(schema=ROLES, columns={}, n=3, name="people"),
+            domain=domain,
         ),
+        released=SimpleNamespace(public_domain=domain),
     )
 
 

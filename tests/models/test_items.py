@@ -239,5 +239,5 @@ def test_an_item_that_nobody_released_is_no_part_of_the_manifest(tmp_path) -> No
     from shoal.io.manifest import manifest_bytes
 
     told = replace(made, gated=replace(made.gated, manifest=manifest_bytes(manifest)))
-    with pytest.raises(GateError, match="tells 1 value of 'has'"):
+    with pytest.raises(GateError, match="1 labels of 'has' stand in the manifest and in no cell"):
         told.write(tmp_path / "out")

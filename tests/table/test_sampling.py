@@ -114,7 +114,10 @@ def test_models_hold_on_the_sample_and_a_secret_of_the_evidence_drew_it() -> Non
 def test_two_releases_of_one_sample_cannot_be_laid_side_by_side() -> None:
     """Nothing but the sample follows from what drew it: in one order, rows of both would be joined by their places."""
     table = shoal.read(ROWS, **ROLES, identifiers=["id"], sample=0.5)
-    first, second = (shoal.anonymize(table, models=[f"k={k}", "distinct-l=2"], algorithm="mondrian") for k in (4, 20))
+    first, second = (
+        shoal.anonymize(table, models=[f"k={k}", "distinct-l=2"], algorithm="mondrian", acknowledge=["W-ROWS"])
+        for k in (4, 20)
+    )
     assert first.evidence["secret"] != second.evidence["secret"]
     assert first.evidence["sample_secret"] == second.evidence["sample_secret"]
     assert first.frame.height == second.frame.height == table.n
@@ -159,7 +162,7 @@ def test_nobody_whose_row_was_dropped_is_named_in_a_cell() -> None:
 
 def test_a_number_is_not_published_since_it_would_tell_how_many_were_suppressed() -> None:
     table = shoal.read(ROWS, **ROLES, identifiers=["id"], sample=137, seed=1)
-    release = shoal.anonymize(table, models=["k=4", "distinct-l=2"], seed=1)
+    release = shoal.anonymize(table, models=["k=4", "distinct-l=2"], seed=1, acknowledge=["W-ROWS"])
     assert release.manifest["sample"] == {"of": "rows", "stratified": False}
     assert "137" not in json.dumps({key: one for key, one in release.manifest.items() if key != "classes"})
 
@@ -173,6 +176,7 @@ def test_rows_of_missing_cells_are_left_out_of_the_sample() -> None:
 
 RECIPE = """
 seed = 1
+acknowledge = ["W-ROWS"]
 [source]
 path = "rows.csv"
 [sample]
@@ -225,7 +229,7 @@ def test_rows_in_batches_give_the_same_sample_and_the_same_bytes(tmp_path, monke
     text = RECIPE.replace("rows.csv", "rows.parquet")
     if people:
         text = text.replace('identifiers = ["id"]', 'subject = "id"')
-        text = text.replace("number = 300", "share = 0.4")
+        text = text.replace("number = 300", "share = 0.4").replace('acknowledge = ["W-ROWS"]\n', "")
     found = []
     for engine in ("memory", "duckdb"):
         recipe = tmp_path / f"{engine}.toml"
@@ -247,6 +251,7 @@ def test_flags_draw_a_sample_too(tmp_path) -> None:
         code = execute([
             "anonymize", str(tmp_path / "rows.csv"), "-o", str(tmp_path / "out"), *roles, "--model", "k=4", "--model",
             "distinct-l=2", "--sample", "300 by region", "--seed", "1", "--json",
+            "--acknowledge", "W-ROWS",
         ])  # fmt: skip
     assert code == 0, err.getvalue()
     told = json.loads(out.getvalue())["sample"]

@@ -210,12 +210,12 @@ def test_a_hierarchy_can_be_built_from_the_values() -> None:
     assert build_table(WHOLE, schema, hierarchies={"zip": flat}).columns["zip"].kind == "tree"
 
 
-def test_a_hierarchy_lacking_values_names_five_of_them() -> None:
+def test_a_hierarchy_lacking_values_says_how_many_and_names_none() -> None:
     frame = pl.DataFrame({"a": [f"v{number}" for number in range(9)]})
     with pytest.raises(HierarchyError) as caught:
         read(frame, quasi=["a"], hierarchies={"a": [["x", "*"], ["y", "*"]]})
-    assert "'v0', 'v1', 'v2', 'v3', 'v4'" in str(caught.value)
-    assert "v5" not in str(caught.value)
+    assert "lacks 9 of 9 values" in str(caught.value)
+    assert not any(value in str(caught.value) for value in frame["a"])
 
 
 @pytest.mark.parametrize("word", ["unknown", "NaN", "Infinity"])

@@ -24,6 +24,7 @@ from tests.verify.test_two_tables import coded, tokens, two_tables
 
 FIRST_CHECKS = ["columns", "identifier columns", "rows", "people", "warning codes", "hierarchies", "order"]
 NAMES = ["identifier values", "identifiers of anybody"]
+PEOPLE = ["rows of people"]
 READ = ["cells", "quasi-identifier values"]
 LAST = ["ends", "members", "types", "classes", "sensitive values", "neutral columns"]
 TWO = ["columns", "sensitive columns", *FIRST_CHECKS[1:], "identifier values", *NAMES]
@@ -33,12 +34,13 @@ BUCKETS = ["origin", "tables", "exact rows", "group sizes", "group values", "apa
 @pytest.mark.parametrize(
     "case, expected",
     [
-        (hospital_case, [*FIRST_CHECKS, *NAMES, *READ, "values", "coverage", *LAST, "k", "entropy-l on disease"]),
-        (two_tables, [*TWO, *READ, *BUCKETS, *LAST, "distinct-l on note", "k"]),
-        (permuted, [*FIRST_CHECKS, *NAMES, *READ, *BUCKETS, *LAST, "distinct-l on note", "k"]),
-        (tokens, [*FIRST_CHECKS, *NAMES, *READ, "values", "coverage", "rows", "columns", "one to one: id",
+        (hospital_case, [*FIRST_CHECKS, *NAMES, *PEOPLE, *READ, "values", "coverage", *LAST, "k",
+                         "entropy-l on disease"]),
+        (two_tables, [*TWO, *PEOPLE, *READ, *BUCKETS, *LAST, "distinct-l on note", "k"]),
+        (permuted, [*FIRST_CHECKS, *NAMES, *PEOPLE, *READ, *BUCKETS, *LAST, "distinct-l on note", "k"]),
+        (tokens, [*FIRST_CHECKS, *NAMES, *PEOPLE, *READ, "values", "coverage", "rows", "columns", "one to one: id",
                   "originals absent: id", *LAST, "k"]),
-        (coded, [*FIRST_CHECKS, *NAMES, *READ, "rows", "columns", "unchanged: q", "one to one: s",
+        (coded, [*FIRST_CHECKS, *NAMES, *PEOPLE, *READ, "rows", "columns", "unchanged: q", "one to one: s",
                  "originals absent: s", "one to one: t", "originals absent: t", *LAST, "variance on s"]),
         (shifted_case, [*FIRST_CHECKS, *NAMES, *READ, "values", "coverage", "shifted dates", *LAST]),
         (lambda: shifted_case(True), [*TWO, *READ, *BUCKETS, "shifted dates", *LAST]),

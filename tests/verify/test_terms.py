@@ -139,6 +139,6 @@ def test_promises_on_a_side_and_on_several_columns() -> None:
     close = {"name": "t-closeness", "t": 0.5}
     assert Slot(close, "s", ("s",), "input", "attested").promise == "t-closeness = 0.5 on s against the input"
     assert Slot(close, "s", ("s",), "released", "attested").label == "t-closeness on s"
-    assert Slot(close, ["s", "t"], ("s", "t"), "", "attested").label == "t-closeness on s and t"
+    assert Slot(close, ["s", "t"], ("s", "t"), "", "attested").label == "t-closeness on the combination of s and t"
     same = {"name": "m-invariance", "m": 2}
     assert Slot(same, "s", ("s",), "history", "attested").promise == "m-invariance = 2 on s against earlier releases"
