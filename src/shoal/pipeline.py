@@ -161,8 +161,7 @@ class Run:
         refuse_misfits(recoded, self.models, output.suppressed, method.kind)
         held = enforce(recoded, judge, method.share_allowed(table.n), method.limit_words, output.suppressed)
         released, keys_used = pseudonymise(held, self.keys, self.token_key, self.codes)
-        wanted = research_facts(released.price_stats())
-        refuse_broken(wanted, method.name)
+        refuse_broken(wanted := research_facts(released.price_stats()), method.name)
         published = publish_tables(released, self.keys, suppressed=output.suppressed, order=output.order)
 
         progress("attacking it")

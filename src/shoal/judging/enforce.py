@@ -40,18 +40,8 @@ def enforce(
     anew = False  # whether cells are made of the rows that are left
     across: list[tuple[str, ...]] = []
     while True:
-        classes = released.classmap
-        stats = rows.stats(classes, judge.attributes)
-        if judge.needs_spreads:
-            stats = replace(stats, spreads=released.spreads)
-        if judge.needs_population and rows.domain.population is not None:
-            cells = list(released.cells.values())
-            stats = with_population(stats, cells, rows.domain.population, presence=judge.needs_presence)
         hidden = _look_suppressed(released, suppressed)
-        if judge.needs_anybody:
-            stats = with_anybody(stats, list(released.cells.values()), hidden)
-        stats = replace(stats, shared=released.shared)
-        stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
+        stats = _statistics(released, judge, hidden)
         good = _good(released, judge, stats)
         if good.all() and hidden.all() and suppressed == "star":
             raise InfeasibleError(
@@ -80,6 +70,20 @@ def enforce(
             raise InfeasibleError(
                 _too_much(released, rows.domain.n, share, words, sorted(failing | narrowed), bool(narrowed))
             )
+
+
+def _statistics(released: Released, judge: Judge, hidden: np.ndarray) -> GroupStats:
+    """Count what the models look at in every class; ``hidden`` flags classes that look suppressed."""
+    rows, classes, cells = released.rows, released.classmap, list(released.cells.values())
+    stats = rows.stats(classes, judge.attributes)
+    if judge.needs_spreads:
+        stats = replace(stats, spreads=released.spreads)
+    if judge.needs_population and rows.domain.population is not None:
+        stats = with_population(stats, cells, rows.domain.population, presence=judge.needs_presence)
+    if judge.needs_anybody:
+        stats = with_anybody(stats, cells, hidden)
+    stats = replace(stats, shared=released.shared)
+    return rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
 
 
 def _look_suppressed(released: Released, suppressed: str) -> np.ndarray:
