@@ -155,10 +155,9 @@ class _Opening:
 
     def _expression(self, name: str, column: str) -> str:
         """A column as it is read: of one that nobody publishes, a hash."""
-        if name not in self.schema.drop:
-            return column
         text = f"nullif(trim(CAST({column} AS STRING)), '')"
-        return f"CASE WHEN {text} IS NOT NULL THEN xxhash64({text}) END AS {column}"
+        hashed = f"CASE WHEN {text} IS NOT NULL THEN xxhash64({text}) END AS {column}"
+        return hashed if name in self.schema.drop else column
 
     def gathering(self, keys: Keys) -> Gathering:
         """What one reading of all rows tells, which it writes as numbers; one shuffle, of different values."""
