@@ -315,6 +315,16 @@ def test_one_suppressed_fraction_makes_no_whole_number_one(odd: str, tree: Any, 
         assert release.frame[release.frame.columns[0]].dtype == pl.Int64
 
 
+@pytest.mark.parametrize("algorithm", [{"name": "optimal", "node": [0, 0]}, {"name": "rv-cluster", "polish": None}])
+def test_a_number_that_only_suppressed_people_have_leaves_missing_cells(algorithm: dict[str, Any]) -> None:
+    rows = pl.DataFrame({"age": [None] * 24 + [20, 30], "sex": [*("mf" * 12), "x", "y"], "d": ["flu", "gout"] * 13})
+    release = shoal.anonymize(
+        shoal.read(rows, quasi=["age", "sex"], sensitive=["d"], missing="value"),
+        algorithm=algorithm | {"suppression_limit": 0.1}, models=["k=3"], seed=1, acknowledge=["W-UNMODELLED:d"],
+    )  # fmt: skip
+    assert release.frame["age"].to_list() == ["<missing>"] * 24
+
+
 @pytest.mark.parametrize("odd, cells", [("eft", {"cat", "dog", "newt"}), ("cat", {"cat", "dog", "newt"})])
 def test_a_rare_value_that_is_left_alone_is_itself(odd: str, cells: set[str]) -> None:
     pets = ["cat"] * 9 + ["dog"] * 8 + ["newt"] * 5 + [odd]

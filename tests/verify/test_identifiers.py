@@ -76,7 +76,8 @@ def test_short_texts_meet_by_chance() -> None:
     assert gate(with_ward(wards, pl.DataFrame({"name": ["Al"] * 3 + ["Bo"] * 21}))).passed
 
 
-@pytest.mark.parametrize("copied, passes", [(3, True), (4, False), (24, False)])
+# Dealt by chance to 24 rows, 9 of these numbers meet their owner less than once in a billion releases, fewer may.
+@pytest.mark.parametrize("copied, passes", [(8, True), (9, False), (24, False)])
 def test_short_numbers_fail_when_they_meet_their_own_row_too_often(copied: int, passes: bool) -> None:
     phones = [55_500 + row for row in range(24)]
     wards = [phones[row] if row < copied else 0 for row in range(24)]

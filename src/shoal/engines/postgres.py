@@ -214,7 +214,8 @@ class PostgresDatabase:
                 raise InputError(
                     f"Column '{name}' of {source.where} holds {kind} values: cast it in a query, or drop the column."
                 )
-        self._types |= dict.fromkeys(followed, HASHED)
+        # A role may be kept from reading a column that is dropped.
+        self._types |= dict.fromkeys([name for name in followed if self._readable(source, name)], HASHED)
         return {name: READ[kind][0] for name, kind in self._types.items()}
 
     def copy_cells(self, source: Found, kinds: Mapping[str, Kind], key: str) -> int:
@@ -336,6 +337,12 @@ class PostgresDatabase:
     def _names(self, codes: Sequence[int]) -> list[str]:
         found = self._connection.execute("SELECT oid, typname FROM pg_type WHERE oid = ANY(%s)", [codes]).fetchall()
         return [dict(found)[code] for code in codes]
+
+    def _readable(self, source: Found, name: str) -> bool:
+        """Whether the role may read a column, which it may of its own query."""
+        if source.table is None:
+            return True
+        return self._may("SELECT has_column_privilege(%s, %s, 'SELECT')", self._from.as_string(self._connection), name)
 
     def _may(self, query: str, *asked: str) -> bool:
         found = self._connection.execute(query, asked).fetchone()

@@ -127,19 +127,16 @@ def describe(
         found |= _of_kind(released, published)
     if domain.by_people:
         found["across_classes"] = [names[0] if len(names) == 1 else list(names) for names in across]
-    if domain.schema.quasi_sets:
-        found["quasi_sets"] = [list(one) for one in domain.schema.quasi_sets]
-    if figures:
-        found["measured"] = _public_figures(figures)
-    if domain.sample is not None:
-        found["sample"] = domain.sample.public
-    if output.day is not None:
-        found["date"] = output.day
-    if output.review:
-        found["review"] = dict(output.review)
-    if counterfeit:
-        found["counterfeits"] = counterfeit
-    return found
+    # What a release does not have is left out.
+    optional = {
+        "quasi_sets": [list(one) for one in domain.schema.quasi_sets],
+        "measured": _public_figures(figures),
+        "sample": None if domain.sample is None else domain.sample.public,
+        "date": output.day,
+        "review": dict(output.review),
+        "counterfeits": counterfeit,
+    }
+    return found | {key: value for key, value in optional.items() if value}
 
 
 def _of_kind(released: Released, published: Shown | None) -> dict[str, Any]:

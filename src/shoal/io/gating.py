@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -106,14 +107,17 @@ def person_refusals(
     coded = [*roles.coded, *roles.shifted]
     published = [name for name in (*roles.sensitive, *roles.neutral) if name not in (*closed, *coded)]
     hidden = [*roles.identifiers, *roles.pseudonym] if models else []
+    batches = iter(batches)
+    first = next(batches)
+    # A database may refuse to show a column that is dropped.
+    dropped = [name for name in roles.drop if name in first.columns] if models else []
     found = PersonColumns(
         PersonRoles(
-            quasi=roles.quasi, hidden=hidden, published=published, dropped=roles.drop if models else (),
-            people=roles.subject is not None,
+            quasi=roles.quasi, hidden=hidden, published=published, dropped=dropped, people=roles.subject is not None
         )
-    )  # fmt: skip
+    )
     texts = FreeText()
-    for frame in batches:
+    for frame in chain([first], batches):
         rows = Coded(frame)
         found.see(rows, None if roles.subject is None else frame[roles.subject])
         texts.see(rows.select(published))

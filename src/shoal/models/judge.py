@@ -244,42 +244,29 @@ def compare(values: np.ndarray, sense: int, limit: float) -> np.ndarray:
 def compile_rules(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequence[Attribute]) -> kernel.Rules:
     """Pack rules into flat arrays for the kernels."""
     index = {one.key: number for number, one in enumerate(attributes)}
-    pairs = [(model, rule) for model, rules in sets for rule in rules]
-    refs: list[np.ndarray] = []
-    ref_at = np.zeros((len(pairs), 3), dtype=np.int64)
-    trees: list[np.ndarray] = []
-    tree_at = np.zeros(len(pairs) + 1, dtype=np.int64)
-    total = 0
-    for r, (_, rule) in enumerate(pairs):
-        ref_at[r, 0] = total
-        if rule.ref_full is not None:
-            refs.append(rule.ref_full)
-            total += rule.ref_full.size
-        ref_at[r, 1] = total
-        refs.append(rule.ref)
-        total += rule.ref.size
-        ref_at[r, 2] = total
-        trees.append(rule.tree.ravel())
-        tree_at[r + 1] = tree_at[r] + rule.tree.size
+    rules = [rule for _, mine in sets for rule in mine]
+    # References are stored back to back: for each rule the one with unknown values if it differs, then the one without.
+    refs = [(_EMPTY if rule.ref_full is None else rule.ref_full, rule.ref) for rule in rules]
+    sizes = np.array([[full.size, known.size] for full, known in refs], dtype=np.int64).reshape(-1, 2)
+    ends = np.cumsum(sizes).reshape(-1, 2)
     unknown_at = np.cumsum([0, *(one.card for one in attributes)], dtype=np.int64)
-    rules = [rule for _, rule in pairs]
+
+    def column(name: str, dtype: type) -> np.ndarray:
+        return np.array([getattr(rule, name) for rule in rules], dtype=dtype)
+
     return kernel.Rules(
-        op=np.array([rule.op for rule in rules], dtype=np.int64),
-        attr=np.array(
-            [-1 if rule.attribute is None else index[rule.attribute.key] for rule in rules], dtype=np.int64
-        ),
-        sense=np.array([rule.sense for rule in rules], dtype=np.int64),
-        limit=np.array([rule.limit for rule in rules], dtype=np.float64),
-        p0=np.array([rule.p0 for rule in rules], dtype=np.float64),
-        p1=np.array([rule.p1 for rule in rules], dtype=np.float64),
-        combine=np.array([rule.combine for rule in rules], dtype=np.int64),
-        strict_parent=np.array(
-            [not merging_keeps(model, mine) for model, mine in sets for _ in mine], dtype=np.int64
-        ),
-        ref=np.concatenate([_EMPTY, *refs]).astype(np.float64),
-        ref_at=ref_at,
-        tree=np.concatenate([np.empty(0, dtype=np.int32), *trees]).astype(np.int32),
-        tree_at=tree_at,
+        op=column("op", np.int64),
+        attr=np.array([-1 if rule.attribute is None else index[rule.attribute.key] for rule in rules], dtype=np.int64),
+        sense=column("sense", np.int64),
+        limit=column("limit", np.float64),
+        p0=column("p0", np.float64),
+        p1=column("p1", np.float64),
+        combine=column("combine", np.int64),
+        strict_parent=np.array([not merging_keeps(model, mine) for model, mine in sets for _ in mine], dtype=np.int64),
+        ref=np.concatenate([_EMPTY, *(part for pair in refs for part in pair)]).astype(np.float64),
+        ref_at=np.column_stack([ends[:, 0] - sizes[:, 0], ends]),
+        tree=np.concatenate([np.empty(0, dtype=np.int32), *(rule.tree.ravel() for rule in rules)]).astype(np.int32),
+        tree_at=np.cumsum([0, *(rule.tree.size for rule in rules)], dtype=np.int64),
         unknown=np.concatenate([np.empty(0, dtype=np.uint8), *(one.unknown for one in attributes)]),
         unknown_at=unknown_at,
         card=np.array([one.card for one in attributes], dtype=np.int64),

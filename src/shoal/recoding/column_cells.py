@@ -124,7 +124,14 @@ class IntervalCells(CellColumn):
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Bounds as numbers, snapped; whatever stands where a cell is missing or a star is never used."""
-        return snap_outward(self.published, self.published_code(self.low), self.published_code(self.high))
+        numbers = self.published.numbers
+        if numbers is not None and not numbers.size:  # all released values are missing
+            return np.zeros(self.low.size, numbers.dtype), np.zeros(self.low.size, numbers.dtype)
+        return self.snapped(self.published_code(self.low), self.published_code(self.high))
+
+    def snapped(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of published codes."""
+        return snap_outward(self.published, low, high)
 
     @cached_property
     def keys(self) -> np.ndarray:
@@ -132,7 +139,7 @@ class IntervalCells(CellColumn):
         special = np.where(self.star, 1, np.where(self.missing, 2, 0)).astype(np.int32)
         if self.column.cells == "representative":
             ends = [np.unique(self.representatives(), return_inverse=True)[1]]
-        elif self.published.numbers is None or self.published.numbers.size == 0:
+        elif self.published.numbers is None:
             ends = [self.low, self.high]
         else:
             ends = [np.unique(bound, return_inverse=True)[1] for bound in self.bounds]
@@ -143,8 +150,6 @@ class IntervalCells(CellColumn):
         """``x``, ``[lo,hi]``, ``{a|b}`` for ordinal columns, ``*`` or ``<missing>``."""
         if self.column.numbers is None:
             texts = self._ordinal_texts()
-        elif self.published.numbers is None or self.published.numbers.size == 0:
-            texts = pl.Series([MISSING], dtype=pl.String).new_from_index(0, self.low.size)
         else:
             low, high = (_bound_texts(self.column.type, bound) for bound in self.bounds)
             texts = interval_texts(low, high)
@@ -175,7 +180,7 @@ class IntervalCells(CellColumn):
         return np.where(self.star, float(self.column.card > 1 or span > 0), np.where(self.missing, 0.0, share))
 
     def _width(self) -> np.ndarray:
-        if self.published.numbers is None or self.published.numbers.size == 0:
+        if self.published.numbers is None:
             return (self.high - self.low).astype(np.float64)
         low, high = self.bounds
         if low.dtype.kind == "i" and self.column.span >= 1 << 62:

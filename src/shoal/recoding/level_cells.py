@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from shoal.errors import ParameterError
@@ -72,8 +70,7 @@ def level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:
 class ExactCells(IntervalCells):
     """Single values published as they are: the user's own choice of level 0, so nothing is snapped."""
 
-    @cached_property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    def snapped(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The value itself, twice."""
-        values = self.published.numbers[self.published_code(self.low)]  # type: ignore[index]
+        values = self.published.numbers[low]  # type: ignore[index]
         return values, values
