@@ -125,8 +125,7 @@ class PostgresDatabase:
     """One transaction of one connection."""
 
     def __init__(self, connection: Any) -> None:
-        self._connection = connection
-        self._types: dict[str, str] = {}
+        self._connection, self._types = connection, dict[str, str]()
         self._from: Any = None
         self._to: Any = None
         self._cut = False
@@ -138,9 +137,8 @@ class PostgresDatabase:
         connection = self._connection
         for setting in _SETTINGS:
             self.do(setting)
-        encoding, self._schema = connection.execute(
-            "SELECT current_setting('server_encoding'), current_schema()"
-        ).fetchone()
+        found = connection.execute("SELECT current_setting('server_encoding'), current_schema()").fetchone()
+        encoding, self._schema = found
         if encoding != "UTF8":
             raise InputError(f"The database is encoded in {encoding}: Shoal reads databases in UTF8.")
         if not self._may("SELECT has_database_privilege(current_database(), 'TEMPORARY')"):
@@ -211,11 +209,12 @@ class PostgresDatabase:
         self._types = dict(zip(wanted, self._names([one.type_code for one in found]), strict=True))
         for name, kind in self._types.items():
             if kind not in READ:
-                raise InputError(
-                    f"Column '{name}' of {source.where} holds {kind} values: cast it in a query, or drop the column."
-                )
-        # A role may be kept from reading a column that is dropped.
-        self._types |= dict.fromkeys([name for name in followed if self._readable(source, name)], HASHED)
+                told = f"Column '{name}' of {source.where} holds {kind} values"
+                raise InputError(f"{told}: cast it in a query, or drop the column.")
+        if source.table is not None:  # whose dropped columns the role may be kept from reading
+            granted, table = "SELECT has_column_privilege(%s, %s, 'SELECT')", self._from.as_string(self._connection)
+            followed = [name for name in followed if self._may(granted, table, name)]
+        self._types |= dict.fromkeys(followed, HASHED)
         return {name: READ[kind][0] for name, kind in self._types.items()}
 
     def copy_cells(self, source: Found, kinds: Mapping[str, Kind], key: str) -> int:
@@ -337,12 +336,6 @@ class PostgresDatabase:
     def _names(self, codes: Sequence[int]) -> list[str]:
         found = self._connection.execute("SELECT oid, typname FROM pg_type WHERE oid = ANY(%s)", [codes]).fetchall()
         return [dict(found)[code] for code in codes]
-
-    def _readable(self, source: Found, name: str) -> bool:
-        """Whether the role may read a column, which it may of its own query."""
-        if source.table is None:
-            return True
-        return self._may("SELECT has_column_privilege(%s, %s, 'SELECT')", self._from.as_string(self._connection), name)
 
     def _may(self, query: str, *asked: str) -> bool:
         found = self._connection.execute(query, asked).fetchone()
