@@ -181,7 +181,7 @@ def test_first_names_are_of_different_people(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(many(8, 500)))
 def test_a_column_that_fixes_a_quasi_identifier_is_told_from_independent_ones(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    frame = people(rng, int(rng.integers(150, 500)))
+    frame = people(rng, int(rng.integers(60, 500)))
     n = frame.height
     frame = frame.with_columns(
         birth_year=2020 - pl.col("age") - pl.Series(rng.integers(0, 2, n)), area=pl.lit("A") + pl.col("zip"),

@@ -26,7 +26,8 @@ class Spread:
     share
         Observed spread, as a share of what rows of different people have: 0 where each value fixes the column.
     evidence
-        -ln of the chance to see so little, were the two columns independent (Chernoff's bound, over disjoint pairs).
+        -ln of the chance to see so little, were the two columns independent: Chernoff's bound over disjoint pairs, or
+        for numbers Fisher's method over the ranges of all values.
     by_value
         The same with one term a value, so that it is large only where there are many values.
     """
@@ -102,6 +103,24 @@ class Marginal:
         low, high = ends.low[several, self.at], ends.high[several, self.at]
         return self._rank(high) - self._rank(low), ends.known[several, self.at]
 
+    def range_evidence(self, ends: Ends) -> float:
+        """-ln of the chance that the ranges of all values are so narrow; 0 where cells are no numbers.
+
+        The ranges of independent values have chances that are uniform or larger, so that the sum of their -ln is at
+        most that of a gamma variable (Fisher's method), which Chernoff's bound is taken of.
+        """
+        if not self.numeric:
+            return 0.0
+        several = ends.known[:, self.at] > 1
+        rows = np.minimum(ends.known[several, self.at], MOST)
+        before = np.searchsorted(self._ordered, ends.low[several, self.at], side="left")
+        through = np.searchsorted(self._ordered, ends.high[several, self.at], side="right")
+        wide = np.maximum((through - before) / max(len(self._ordered), 1), 1e-9)
+        # Of so many numbers between 0 and 1, the chance that their range is at most this.
+        chance = np.minimum(wide ** (rows - 1) * (rows - (rows - 1) * wide), 1.0)
+        total, count = float(-np.log(chance).sum()), len(rows)
+        return total - count - count * math.log(total / count) if total > count > 0 else 0.0
+
     def _rank(self, numbers: np.ndarray) -> np.ndarray:
         before = np.searchsorted(self._ordered, numbers, side="left")
         through = np.searchsorted(self._ordered, numbers, side="right")
@@ -129,7 +148,10 @@ def spread_of(ends: Ends, column: Marginal) -> Spread:
     expected, pairs = float(column.by_chance[np.minimum(rows, MOST)].sum()), rows // 2
     return Spread(
         share=float(spread.sum()) / expected if expected > 0 else 1.0,
-        evidence=_evidence(float((spread * pairs).sum()), float(column.by_chance[2] * pairs.sum())),
+        evidence=max(
+            _evidence(float((spread * pairs).sum()), float(column.by_chance[2] * pairs.sum())),
+            column.range_evidence(ends),
+        ),
         by_value=_evidence(float(spread.sum()), expected),
     )
 
