@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,17 @@ def test_a_promise_names_tests_that_exist(row: list[str]) -> None:
 
 
 def test_no_promise_stands_twice() -> None:
-    assert len({row[0] for row in ROWS}) == len(ROWS)
+    assert repeated([row[0] for row in ROWS]) == []
+
+
+def test_no_change_stands_twice() -> None:
+    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    assert repeated([line for line in lines if line.startswith("- ")]) == []
+
+
+def repeated(texts: list[str]) -> list[str]:
+    """Texts that begin as another one does: the same, in words that somebody has mended since."""
+    return [begun for begun, count in Counter(text[:60] for text in texts).items() if count > 1]
 
 
 def test_the_warning_codes_of_the_docs_are_those_that_are_accepted() -> None:

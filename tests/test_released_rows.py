@@ -21,10 +21,12 @@ import pytest
 
 import shoal
 from shoal.errors import GateError, HierarchyError, InfeasibleError, InputError, ParameterError, SchemaError
+from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.judging import enforce
 from shoal.recoding import released_values
 from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.set_cells import SetCells
+from shoal.results import Release
 from tests.conftest import many
 
 ALGORITHMS: list[dict[str, Any]] = [
@@ -323,6 +325,50 @@ def test_a_number_that_only_suppressed_people_have_leaves_missing_cells(algorith
         algorithm=algorithm | {"suppression_limit": 0.1}, models=["k=3"], seed=1, acknowledge=["W-UNMODELLED:d"],
     )  # fmt: skip
     assert release.frame["age"].to_list() == ["<missing>"] * 24
+
+
+def at_level(level: int, tree: Any, ages: list[int | None]) -> Release:
+    """A release of ages on a level of their hierarchy; people whose class has fewer than three are suppressed."""
+    count = len(ages)
+    rows = pl.DataFrame({"age": ages, "sex": ["m"] * (count - 1) + ["x"], "d": (["flu", "gout"] * count)[:count]})
+    read = shoal.read(rows, quasi=["age", "sex"], sensitive=["d"], missing="value", hierarchies={"age": tree})
+    method = {"name": "optimal", "node": [level, 0], "suppression_limit": 1.0}
+    return shoal.anonymize(read, algorithm=method, models=["k=3"], seed=1, acknowledge=["W-UNMODELLED:d"])
+
+
+AGES = [20] * 6 + [30] * 6 + [None] * 5 + [*range(40, 56)]
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("tree", [{"widths": [10, 20]}, {"quantiles": [4, 2]}, {"widths": [5, 10], "rare": 4}], ids=str)
+def test_missing_cells_have_one_name_whoever_is_suppressed(level: int, tree: Any, tmp_path: Path) -> None:
+    release = at_level(level, tree, AGES)
+    assert release.evidence["counts"]["suppressed"] > 0
+    assert release.frame["age"].to_list().count("<missing>") == 5
+    release.write(tmp_path / "out")
+    assert shoal.verify_release(tmp_path / "out").passed
+
+
+@pytest.mark.parametrize("missing", [0, 5])
+@pytest.mark.parametrize("tree", [{"quantiles": [2]}, {"quantiles": [4, 2]}, {"quantiles": [8, 4, 2]}], ids=str)
+def test_a_group_of_all_released_values_is_called_as_the_root(missing: int, tree: Any, tmp_path: Path) -> None:
+    """Only people of the lower half are released, as they are: a cut against the upper half would tell of it."""
+    release = at_level(0, tree, [*AGES[:12], *[None] * missing, *range(40, 56)])
+    assert set(release.frame["age"]) - {"<missing>"} == {"20", "30"}
+    (entry,) = [one for one in release.manifest["columns"] if one["name"] == "age"]
+    assert {row[-2] for row in entry["hierarchy"]} == {"*"}
+    release.write(tmp_path / "out")
+    assert shoal.verify_release(tmp_path / "out").passed
+
+
+def test_the_gate_refuses_labels_of_groups_without_a_released_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    def marked(tree: Hierarchy, there: np.ndarray) -> Hierarchy:
+        *groups, root = tree.labels[1:]
+        return replace(tree, labels=(tree.labels[0], *(tuple(f"{one}\0" for one in names) for names in groups), root))
+
+    monkeypatch.setattr(Hierarchy, "labelled_for", marked)
+    with pytest.raises(GateError, match="rows of the hierarchy of 'age' are not in the one behind it"):
+        at_level(1, {"widths": [10, 20]}, AGES)
 
 
 @pytest.mark.parametrize("odd, cells", [("eft", {"cat", "dog", "newt"}), ("cat", {"cat", "dog", "newt"})])

@@ -107,17 +107,21 @@ class Hierarchy:
         Parameters
         ----------
         there
-            Flag of each leaf. Nodes above none of them have labels that no cell can have.
+            Flag of each leaf. Nodes above none of them have labels that no cell can have; missing cells keep theirs.
         """
         rows = [row for row, flag in zip(self.rows(), there.tolist(), strict=True) if flag and row[0] != MISSING]
         if self.relabel is None or not rows:
             return self
         fresh = self.relabel(self.with_rows(rows))
         labels = [list(self.labels[0]), *([f"{label}\0" for label in names] for names in self.labels[1:])]
-        for row in fresh.rows():
+        for row in [*fresh.rows(), *(row for row in self.rows() if row[0] == MISSING)]:
             for level, label in enumerate(row):
                 labels[level][self.ancestors[level, self.leaf_code[row[0]]]] = label
-        return replace(self, labels=tuple(map(tuple, labels)))
+        # A group of all values that exist is called as the root, and so is everything else on its level.
+        root = self.labels[-1][0]
+        return replace(
+            self, labels=tuple((root,) * len(names) if root in names else tuple(names) for names in labels)
+        )
 
     def with_missing(self) -> Hierarchy:
         """The same tree with ``<missing>`` as its last leaf, directly under the root."""

@@ -252,6 +252,13 @@ class TreeCells(CellColumn):
         assert column.hierarchy is not None
         return cls(column, nodes, column.hierarchy.node_level[nodes])
 
+    def with_root(self) -> TreeCells:
+        """The same cells, those that are called as the root being the root."""
+        tree = self.column.hierarchy
+        assert tree is not None
+        root = tree.node_id(tree.height, np.zeros(1, dtype=np.int32))
+        return replace(self, nodes=np.where(self.texts() == tree.labels[-1][0], root, self.nodes))
+
     def take(self, index: np.ndarray) -> TreeCells:
         """The cells of some groups."""
         return TreeCells(self.column, self.nodes[index], self.level[index])

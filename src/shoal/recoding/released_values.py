@@ -117,7 +117,7 @@ def _cells(
     recoding = released.recoding
     by_extent = isinstance(recoding, Grouping | CellGrouping | Blocks) and not isinstance(recoding, Starred)
     if isinstance(cells, TreeCells):
-        return replace(cells, column=replace(cells.column, hierarchy=shown.hierarchy))
+        return replace(cells, column=replace(cells.column, hierarchy=shown.hierarchy)).with_root()
     if isinstance(cells, IntervalCells):
         if isinstance(recoding, Blocks):
             of_class, ids, codes = _members(released, cells)

@@ -12,6 +12,9 @@ from shoal.verify.items import labels
 from shoal.verify.types import Check
 from shoal.verify.values import MISSING, canonical
 
+# Ends the labels of groups without a released value, which no cell can have.
+_UNRELEASED = "\0"
+
 
 def shown_parts(public: Claims, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
     """Columns of whose hierarchy the manifest shows a part, so that their cells have to be known."""
@@ -40,6 +43,7 @@ def check_hierarchies(
                 problems.append(f"the hierarchy of '{column.name}' is not the whole one")
             continue
         untrue = len(_strange(column.hierarchy, whole))
+        untrue += sum(label is not None and _UNRELEASED in label for row in column.hierarchy for label in row)
         more = _unused(column, cells)
         if untrue:
             problems.append(f"{untrue:,} rows of the hierarchy of '{column.name}' are not in the one behind it")
