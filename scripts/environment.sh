@@ -50,7 +50,12 @@ install() {
         [ "$1" = dev ] && papers="-e papers" || papers=
         # shellcheck disable=SC2086 # two words or none
         .venv/bin/python -m pip install -q -q --disable-pip-version-check --root-user-action=ignore \
-            -c constraints.txt -e ".${1:+[$1]}" $papers
+            -c constraints.txt -e ".${1:+[$1]}" $papers || {
+            [ -n "${CXX-}" ] || command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null ||
+                echo "Shoal needs a C++ compiler to build its kernels: install one (for example the package g++), or let" \
+                    "pip download the package ziglang, which has one." >&2
+            return 1
+        }
         echo "$wanted" >"$stamp"
     fi
 }

@@ -17,19 +17,16 @@ from shoal.algorithms.aims import PROTECTION, Aim, Target, read_aim
 from shoal.algorithms.polish import polish
 from shoal.catalogue import make
 from shoal.errors import ParameterError
-from shoal.kernels.cluster.exposure import Exposure, exposed, least_exposed
+from shoal.kernels import _native
 from shoal.kernels.cluster.groups import make_groups
-from shoal.kernels.cluster.regroup import NEVER
-from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import use_cores
-from shoal.kernels.price.cells import wide
 from shoal.recoding.recodings import Grouping
 from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.algorithms.cluster.test_upc import blocks_of, with_policies
 from tests.algorithms.lattice.lattices import Case as Made
 from tests.algorithms.test_polish import passing, people
 from tests.conftest import many
-from tests.kernels.test_groups import grown
+from tests.kernels.test_groups import NEVER, grown
 from tests.table.random_tables import Case, cases
 
 K2 = [{"name": "k", "k": 2}]
@@ -80,12 +77,6 @@ def test_groups_cost_loss_and_what_they_tell(data: st.DataObject, many: bool) ->
             assert (groups.bare[r] + lacking) / p.one == pytest.approx(price(rest), abs=1e-6)
 
 
-@kernel
-def told_with(e: Exposure, g: int, rows: np.ndarray, skip: int, extra: int) -> tuple:
-    """What a group tells without one record and with another, and what it tells at least."""
-    return exposed(e, wide(g), rows, wide(skip), wide(extra)), least_exposed(e, wide(g), wide(skip), wide(extra))
-
-
 @settings(max_examples=many(10, 100))
 @given(data=st.data(), many=st.booleans())
 def test_a_group_tells_no_less_than_its_bound(data: st.DataObject, many: bool) -> None:
@@ -101,7 +92,7 @@ def test_a_group_tells_no_less_than_its_bound(data: st.DataObject, many: bool) -
     rows = np.flatnonzero(labels == 0)
     for skip in rows if rows.size > 1 else []:
         for extra in np.flatnonzero(labels == 1):
-            told, least = told_with(groups.shown, 0, rows, skip, extra)
+            told, least = _native.probe_exposed(groups.shown, 0, rows, skip, extra)
             then = [int(row) for row in rows if row != skip] + [int(extra)]
             assert told / p.one == pytest.approx(price(then) - (1.0 - aim.weight) * loss(then), abs=1e-6)
             assert least <= told

@@ -10,21 +10,16 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.prices import prices_of
 from shoal.io.source import read
-from shoal.kernels.compiled import kernel
-from shoal.kernels.partition.bestcut import best_cuts
-from shoal.kernels.partition.mondrian import ranges
+from shoal.kernels import _native
 from shoal.kernels.price.cells import Prices
 from tests.conftest import many
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import ORDER, Case, cases
 
 
-@kernel
 def cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int, weights: np.ndarray | None) -> tuple:
     """All cuts."""
-    low, high = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
-    ranges(codes, lo, hi, low, high)
-    return best_cuts(codes, np.empty_like(codes), lo, hi, (low, high), p, k, weights)
+    return _native.probe_best_cuts(codes.astype(np.int32), lo, hi, p, k, weights)
 
 
 def assert_priced(case: Case, k: int) -> None:

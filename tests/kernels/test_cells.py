@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from shoal.algorithms.prices import ONE, pack, prices_of, quasi_columns, ticks_of, units_of, weighted
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
-from shoal.kernels.compiled import kernel
-from shoal.kernels.price.cells import Prices, cell, mean_price
+from shoal.kernels import _native
+from shoal.kernels.price.cells import Prices
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.table.table import with_crowd
@@ -21,19 +21,11 @@ from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases
 
 
-@kernel
 def cells_of(p: Prices, a: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Ticks of one column's cells."""
     out = np.empty(low.size, dtype=np.int64)
-    for i in range(low.size):
-        out[i] = cell(p, np.int64(a), np.int64(low[i]), np.int64(high[i]))
+    _native.probe_cells(p, a, low.astype(np.int64), high.astype(np.int64), out)
     return out
-
-
-@kernel
-def mean_of(p: Prices, ticks: np.ndarray) -> float:
-    """The mean price of some columns' ticks."""
-    return mean_price(p, ticks)
 
 
 def exact_ticks(columns: list[NaiveColumn], rows: list[int], p: Prices) -> Fraction:
@@ -129,7 +121,8 @@ def test_weights_below_nothing_count_in_favour() -> None:
 def test_the_mean_price_knows_no_weights(case: Case) -> None:
     p = prices_of(case.table().domain)
     shares = np.linspace(0, 1, p.unit.size)
-    assert mean_of(p, np.rint(shares * p.unit).astype(np.int64)) == pytest.approx(shares.mean(), abs=1e-9)
+    mean = _native.probe_mean_price(p, np.rint(shares * p.unit).astype(np.int64))
+    assert mean == pytest.approx(shares.mean(), abs=1e-9)
 
 
 def test_columns_without_any_loss_cost_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Extents of groups: ranges, sets, and sums over them."""
+"""Extents of groups: ranges and sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.count.extents import group_ranges, group_sums, popcount
+from shoal.kernels.count.extents import group_ranges
 from shoal.kernels.count.sets import group_sets, number_sets
 
 
@@ -43,15 +43,3 @@ def test_sets(drawn: tuple) -> None:
     assert [found[at] for at in first[numbers]] == found
     assert len({tuple(one) for one in found}) == first.size
     assert (np.diff(first) > 0).all()
-
-
-@given(st.integers(0, 2**64 - 1))
-def test_popcount(word: int) -> None:
-    assert popcount(np.uint64(word)) == word.bit_count()
-
-
-@given(grouped())
-def test_sums(drawn: tuple) -> None:
-    codes, ids, groups, _ = drawn
-    sums = group_sums(codes.astype(np.float64), ids, groups)
-    assert sums.tolist() == [float(codes[ids == group].sum()) for group in range(groups)]

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.prices import prices_of
+from shoal.kernels import _native
 from shoal.kernels.cluster.exposure import Exposure
-from shoal.kernels.cluster.groups import Groups, join, leave, list_members, make_groups, refresh
+from shoal.kernels.cluster.groups import Groups, make_groups
 from shoal.kernels.cluster.mending import nearest_groups, pair_off, price_groups
-from shoal.kernels.cluster.regroup import NEVER, grow, shuffle
-from shoal.kernels.compiled import kernel
-from shoal.kernels.price.cells import Prices, wide
+from shoal.kernels.price.cells import Prices
 from shoal.table.table import Table
 from tests.algorithms.cluster.loukides import problem_of
 from tests.conftest import many
@@ -22,34 +21,13 @@ from tests.kernels.test_cells import exact_ticks
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases
 
-
-@kernel
-def change(groups: Groups, p: Prices, codes: np.ndarray, moves: np.ndarray) -> None:
-    """Move records (record, group) one after another, then price every group anew."""
-    room = np.empty(codes.shape[1], dtype=np.int64)
-    for i in range(moves.shape[0]):
-        leave(groups, wide(moves[i, 0]))
-        join(groups, wide(moves[i, 0]), wide(moves[i, 1]))
-    for g in range(groups.size.size):
-        refresh(groups, wide(g), p, codes, room)
+# More than any price of a pool.
+NEVER = np.iinfo(np.int64).max
 
 
-@kernel
-def members(groups: Groups, g: int, out: np.ndarray) -> int:
-    """How many records a group has, which stand in ``out``."""
-    return list_members(groups, wide(g), out, wide(0))
-
-
-@kernel
-def shuffled(out: np.ndarray, seed: np.uint64) -> None:
-    """A permutation."""
-    shuffle(out, seed)
-
-
-@kernel
 def grown(p: Prices, e: Exposure, codes: np.ndarray, turn: np.ndarray, k: int, most: int, labels: np.ndarray) -> int:
-    """All records dealt into groups."""
-    return grow(p, e, codes, np.arange(codes.shape[1]), turn, wide(k), wide(most), labels)
+    """Deal all records into groups."""
+    return int(_native.probe_deal(p, e, np.ascontiguousarray(codes.T), turn, k, most, labels))
 
 
 def nothing_shown(table: Table, capacity: int) -> Exposure:
@@ -98,9 +76,9 @@ def test_leaving_and_joining_in_any_order(data: st.DataObject) -> None:
     moves = [(r, min(g, groups.size.size - 1)) for r, g in drawn_moves]
     for r, g in moves:
         labels[r] = g
-    change(groups, p, codes, np.array(moves, dtype=np.int64).reshape(-1, 2))
+    _native.probe_moves(groups, p, codes.T, np.array(moves, dtype=np.int64).reshape(-1, 2))
     for g in range(groups.size.size):
-        assert sorted(room[: members(groups, g, room)].tolist()) == np.flatnonzero(labels == g).tolist()
+        assert sorted(room[: _native.probe_members(groups, g, room)].tolist()) == np.flatnonzero(labels == g).tolist()
     _, _, fresh, _ = state(case, labels)
     used = np.unique(labels)
     assert (groups.cost[used] == fresh.cost[used]).all()
@@ -149,7 +127,7 @@ def test_shuffle_is_a_permutation_that_its_seed_decides() -> None:
     turns = []
     for seed in range(50):
         turn = np.empty(20, dtype=np.int64)
-        shuffled(turn, np.uint64(seed))
+        _native.probe_shuffle(turn, seed)
         assert sorted(turn.tolist()) == list(range(20))
         turns.append(tuple(turn.tolist()))
     assert len(set(turns)) == 50

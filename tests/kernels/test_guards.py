@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.judge.guards import Nodes, lift, share, worst_breaches
+from shoal.kernels import _native
+from shoal.kernels.judge.guards import Nodes, lift, worst_breaches
 
 # Leaves a b | c d e, under two nodes and a root: nodes 0..4 are the leaves, 5 = ab, 6 = cde, 7 = all.
 NODES = Nodes(
@@ -38,7 +39,7 @@ def enumerated(nodes: list[int], guard: int, mine: int) -> float:
 @pytest.mark.parametrize("node", range(8))
 @pytest.mark.parametrize("guard", range(8))
 def test_shares(node: int, guard: int) -> None:
-    assert share(NODES, node, guard) == len(LEAVES[node] & LEAVES[guard]) / len(LEAVES[node])
+    assert _native.probe_guard_share(NODES, node, guard) == len(LEAVES[node] & LEAVES[guard]) / len(LEAVES[node])
 
 
 @settings(max_examples=20)

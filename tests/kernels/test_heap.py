@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.heap import PLACES, make_heap, pop, price_key
+from shoal.kernels import _native
+from shoal.kernels.heap import PLACES
+
+price_key = _native.probe_price_key
 
 
 @given(st.lists(st.integers(0, 2**62), min_size=1, max_size=60))
 def test_keys_come_out_in_order(keys: list[int]) -> None:
     heap = np.array(keys, dtype=np.int64)
-    make_heap(heap, heap.size)
-    assert [pop(heap, size) for size in range(heap.size, 0, -1)] == sorted(keys)
+    found = np.empty_like(heap)
+    _native.probe_heap(heap, found)
+    assert found.tolist() == sorted(keys)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, PLACES - 1)), min_size=2, max_size=20))

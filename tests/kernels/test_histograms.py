@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 
 from shoal.kernels.count.histograms import (
     bucket_rows,
-    count_segment,
-    distinct_subjects,
     histograms,
     known_sizes,
-    run_lengths,
-    sort_small,
     subject_histograms,
 )
 
@@ -27,7 +23,7 @@ NO_FLAGS = np.empty(0, dtype=np.uint8)
 @st.composite
 def grouped(draw: st.DrawFn) -> tuple[np.ndarray, int, np.ndarray, np.ndarray, int]:
     """Group of each row (-1: none), groups, value and subject of each row, values."""
-    n, groups, card = draw(st.integers(0, 80)), draw(st.integers(1, 5)), draw(st.sampled_from([1, 3, 200]))
+    n, groups, card = draw(st.integers(0, 200)), draw(st.integers(1, 5)), draw(st.sampled_from([1, 3, 200]))
     columns = [
         draw(st.lists(st.integers(low, high), min_size=n, max_size=n))
         for low, high in ((-1, groups - 1), (0, card - 1), (0, 6))
@@ -81,30 +77,10 @@ def test_known_sizes(drawn: tuple, people: bool, flagged: bool) -> None:
         assert sizes[group] == expected
 
 
-@given(st.lists(st.integers(0, 9), max_size=120))
-def test_sorting_and_run_lengths(values: list[int]) -> None:
-    array = np.array(values, dtype=np.int32)
-    sort_small(array)
-    assert array.tolist() == sorted(values)
-    codes, counts = np.empty(len(values), dtype=np.int32), np.empty(len(values), dtype=np.int64)
-    found = run_lengths(array, codes, counts)
-    assert dict(zip(codes[:found].tolist(), counts[:found].tolist(), strict=True)) == Counter(values)
-
-
-@given(st.lists(st.integers(0, 9), max_size=30), st.sampled_from([10, 40]))
-def test_scratch_is_left_clean(values: list[int], card: int) -> None:
-    """The dense path is taken when there are more rows than codes; the next group starts from zeros."""
-    dense = np.zeros(card, dtype=np.int64)
-    codes, counts = np.empty(30, dtype=np.int32), np.empty(30, dtype=np.int64)
-    found = count_segment(np.array(values, dtype=np.int32), card, dense, codes, counts)
-    assert dict(zip(codes[:found].tolist(), counts[:found].tolist(), strict=True)) == Counter(values)
-    assert not dense.any()
-
-
 def test_one_person_with_a_hundred_rows_counts_once() -> None:
     rows = np.arange(100, dtype=np.int32)
     subjects, values = np.zeros(100, dtype=np.int32), np.zeros(100, dtype=np.int32)
-    assert distinct_subjects(rows, subjects, NO_FLAGS, values) == 1
+    assert known_sizes(rows, np.array([0, 100]), subjects, NO_FLAGS, values).tolist() == [1]
     _, _, counts = subject_histograms(rows, np.array([0, 100]), values, subjects, 1)
     assert counts.tolist() == [1]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import sensitive_codes
 from shoal.algorithms.partition.mondrian import tallies_of
-from shoal.kernels.judge.cells import unit_values, units_ok
+from shoal.kernels import _native
 from shoal.table.classmap import Cells
 from tests.algorithms.lattice.lattices import MODELS, Case, cases
 
@@ -28,8 +28,8 @@ def test_cells_are_judged_as_their_rows_are(case: Case, data: st.DataObject) -> 
     tallies, plain = tallies_of(frequency, judge.attributes), sensitive_codes(problem)
     freed = np.zeros(judge.rules.op.size, dtype=np.uint8)
     values, expected = np.empty(freed.size), np.empty(freed.size)
-    unit_values(chosen, judge.rules, None, tallies, values)
-    unit_values(rows, judge.rules, plain, None, expected)
+    _native.probe_rule_values(chosen, (judge.rules, None, tallies), values)
+    _native.probe_rule_values(rows, (judge.rules, plain, None), expected)
     np.testing.assert_array_equal(values, expected)
-    ok = units_ok(chosen, judge.rules, None, tallies, freed, values)
-    assert ok == units_ok(rows, judge.rules, plain, None, freed, expected)
+    ok = _native.probe_rules_hold(chosen, (judge.rules, None, tallies), freed, values)
+    assert ok == _native.probe_rules_hold(rows, (judge.rules, plain, None), freed, expected)

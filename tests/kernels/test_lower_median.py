@@ -6,14 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.compiled import kernel
-from shoal.kernels.partition.mondrian import lower_median
+from shoal.kernels import _native
 
 
-@kernel
 def median_of(codes: np.ndarray, lo: int, hi: int, limits: tuple, weights: np.ndarray | None) -> tuple:
     """The lower median of some rows of one column, and how many lie below it."""
-    return lower_median(codes, lo, hi, 0, limits, weights)
+    return _native.probe_median(codes, lo, hi, *limits, weights)
 
 
 @settings(max_examples=20)

@@ -13,35 +13,20 @@ from hypothesis import strategies as st
 from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
 from shoal.kernels.price.cells import Prices
-from shoal.kernels.price.extents import clear, extend_all, join, make_extents, own_cost
-from shoal.kernels.price.many import cells_with, joint_costs, widest_columns
+from shoal.kernels.price.many import widest_columns
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.table.table import Table, with_crowd
 
 
-@kernel
 def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, count: int) -> tuple:
     """Cost of every group, of every group with the first, of the first after joining the last, and with each value."""
-    ext = make_extents(p, count + 1)
-    clear(ext, count)
-    for i in range(ids.size):
-        extend_all(p, ext, np.int64(ids[i]), codes, i)
-    own = np.empty(count, dtype=np.int64)
-    for g in range(count):
-        own[g] = own_cost(p, ext, np.int64(g))
-    joint = np.empty(count, dtype=np.int64)
-    joint_costs(p, ext, np.int64(0), np.int64(0), count, joint)
-    grown = np.zeros(ids.size, dtype=np.int64)
-    one = np.empty(ids.size, dtype=np.int64)
-    for a in range(codes.shape[0]):
-        cells_with(p, ext, np.int64(0), np.int64(a), codes[a], one)
-        for i in range(ids.size):
-            grown[i] += one[i]
-    join(ext, np.int64(0), count - 1)
-    return own, joint, own_cost(p, ext, np.int64(0)), grown
+    own, joint = np.empty((2, count), dtype=np.int64)
+    grown = np.empty(ids.size, dtype=np.int64)
+    joined = _native.probe_groups(p, codes, ids.astype(np.int64), own, joint, grown)
+    return own, joint, joined, grown
 
 
 def published(table: Table, ids: np.ndarray, loss: str) -> np.ndarray:

@@ -10,7 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.attack.posterior import guess_values, guess_without, reach, reach_all, spread_scores, summarise
+from shoal.kernels.attack.posterior import (
+    guess_values,
+    guess_without,
+    own_chances,
+    reach,
+    reach_all,
+    spread_scores,
+    summarise,
+    weigh,
+)
+
+
+def chance(weights: np.ndarray, must: set[int], redraw: int) -> float:
+    """Sum the weights of all sets of columns that contain some, at a scale of 0.5."""
+    sets = (chosen for chosen in combinations(range(weights.size), redraw) if must <= set(chosen))
+    return sum(0.5 * prod(weights[j] for j in chosen) for chosen in sets)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.data())
@@ -19,13 +34,50 @@ def test_reach_sums_over_all_sets(seed: int, columns: int, data: st.DataObject) 
     redraw = data.draw(st.integers(1, columns))
     inside = np.array(data.draw(st.lists(st.booleans(), min_size=columns, max_size=columns)), dtype=np.uint8)
     must = set(np.flatnonzero(inside).tolist())
-    expected = sum(
-        0.5 * prod(weights[j] for j in chosen)
-        for chosen in combinations(range(columns), redraw)
-        if must <= set(chosen)
-    )
+    expected = chance(weights, must, redraw)
     assert reach(weights, inside, redraw, 0.5, np.empty(redraw + 1)) == pytest.approx(expected, abs=1e-12)
     assert reach_all(weights[None, :], inside, redraw, 0.5) == pytest.approx([expected], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@given(seed=st.integers(0, 2**32 - 1), columns=st.integers(1, 5), n=st.integers(1, 12))
+def test_own_chances(kind: type, seed: int, columns: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    redraw, weights, released = int(rng.integers(1, columns + 1)), rng.random((4, columns)), rng.integers(0, 4, n)
+    before, after = rng.integers(0, 2, (2, columns, n)).astype(np.int32)
+    found = own_chances(weights, before, after, released.astype(kind), redraw, 0.5)
+    for i in range(n):
+        must = set(np.flatnonzero(before[:, i] != after[:, i]).tolist())
+        assert found[i] == pytest.approx(chance(weights[released[i]], must, redraw), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@given(seed=st.integers(0, 2**32 - 1), columns=st.integers(1, 4), n=st.integers(1, 10))
+def test_weigh_one_set_after_the_other(kind: type, seed: int, columns: int, n: int) -> None:
+    """Candidates are listed one by one; weights of eighths are exact, so that ties are."""
+    rng = np.random.default_rng(seed)
+    redraw, weights = int(rng.integers(1, columns + 1)), rng.integers(1, 3, (n, columns)) / 8
+    total, top, tied = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64)
+    totals, candidates = [0.0] * n, [[0.0] for _ in range(n)]
+    for inside in rng.integers(0, 2, (3, columns)).astype(np.uint8):
+        theirs, counts = rng.integers(0, 4, 9), rng.integers(1, 4, 9)
+        ours = rng.integers(0, 5, n)
+        weigh(
+            weights, inside, redraw, 0.5, ours.astype(kind), summarise(theirs.astype(kind), counts, 5), total, top, tied
+        )
+        must = set(np.flatnonzero(inside).tolist())
+        for r in range(n):
+            mine = counts[theirs == ours[r]]
+            price = chance(weights[r], must, redraw)
+            if len(must) == redraw:
+                totals[r] += price * int(mine.sum())
+            # Of one set only its heaviest candidates are looked at.
+            candidates[r] += [price * int(count) for count in mine if count == mine.max()]
+    assert total == pytest.approx(totals, abs=1e-12)
+    for r in range(n):
+        assert top[r] == max(candidates[r])
+        if top[r] > 0:
+            assert tied[r] == candidates[r].count(max(candidates[r]))
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3)), min_size=1, max_size=30))

@@ -10,45 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.prices import prices_of
-from shoal.kernels.compiled import kernel
-from shoal.kernels.price.cells import Prices, wide
-from shoal.kernels.price.extents import copy_cells, cost_with, extend_all, join, make_records, open_group, own_cells
-from shoal.kernels.price.many import costs_with
+from shoal.kernels import _native
+from shoal.kernels.price.cells import Prices
 from tests.kernels.test_cells import exact_ticks
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import cases
 
 
-@kernel
-def grow_groups(p: Prices, codes: np.ndarray, rows: np.ndarray) -> tuple:
-    """For the first 1, 2, ... rows as one group: ticks of each cell, and what was foretold of them."""
-    ext = make_records(p, wide(2))
-    found = np.zeros((rows.size, codes.shape[0]), dtype=np.int64)
-    foretold = np.zeros((rows.size, codes.shape[0]), dtype=np.int64)
+def grow_groups(p: Prices, codes: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For the first 1, 2, ... rows as one group: ticks of each cell, as foretold, and both sums."""
+    cells, foretold = np.zeros((2, rows.size, codes.shape[0]), dtype=np.int64)
     totals = np.zeros((rows.size, 2), dtype=np.int64)
-    open_group(p, ext, wide(0), codes, wide(rows[rows.size - 1]), foretold[0])
-    open_group(p, ext, wide(0), codes, wide(rows[0]), foretold[0])
-    for i in range(rows.size):
-        if i > 0:
-            totals[i, 0] = cost_with(p, ext, wide(0), codes, wide(rows[i]), found[i - 1], foretold[i])
-        extend_all(p, ext, wide(0), codes, wide(rows[i]))
-        totals[i, 1] = own_cells(p, ext, wide(0), found[i])
-        # The same by joining groups of one, in the other place.
-        extend_all(p, ext, wide(1), codes, wide(rows[i]))
-        join(ext, wide(0), wide(1))
-        copy_cells(ext, wide(0), ext, wide(1))
-    return found, foretold, totals
+    _native.probe_growth(p, codes, rows, cells, foretold, totals)
+    return cells, foretold, totals
 
 
-@kernel
 def grown_by(p: Prices, codes: np.ndarray, group: np.ndarray, others: np.ndarray) -> np.ndarray:
     """What a group costs with each of some other records."""
-    ext = make_records(p, wide(1))
-    for i in range(group.size):
-        extend_all(p, ext, wide(0), codes, wide(group[i]))
-    out = np.zeros(others.size, dtype=np.int64)
-    room = np.empty(others.size, dtype=np.int32), np.empty(others.size, dtype=np.int64)
-    costs_with(p, ext, wide(0), codes, others, room, out)
+    out = np.empty(others.size, dtype=np.int64)
+    _native.probe_costs_with(p, codes, group, others, out)
     return out
 
 

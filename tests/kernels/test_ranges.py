@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.kernels import _native
 from shoal.kernels.judge import rules as kernel
-from shoal.kernels.judge.ranges import EQUAL, LEAVES, POSITIONS, pair_share, range_share
+from shoal.kernels.judge.ranges import EQUAL, LEAVES, POSITIONS
 from tests.kernels.test_rules import CARD, Counts, histograms, one_rule, value
 from tests.table.random_tables import hierarchy_rows
 
@@ -53,7 +54,7 @@ def pairs(
     codes, counts = arrays(group)
     low, high = zip(*ranges, strict=True)
     full = np.array([*axis, *low, *high, *ref], dtype=np.float64)
-    return pair_share(codes, counts, float(counts.sum()), kind, scale, full, tree, CARD)
+    return _native.probe_pair_share(codes, counts, float(counts.sum()), kind, scale, full, tree, CARD)
 
 
 @settings(max_examples=75)
@@ -97,14 +98,14 @@ def test_share_in_one_range(group: Counts, drawn: tuple[list[int], Ranges], more
     )
     reach = [max(high for low, high in every if low <= axis[code]) for code in range(CARD)]
     ref = np.array([*axis, *reach], dtype=np.float64)
-    assert range_share(codes, counts, float(total), True, ref, CARD) == pytest.approx(expected)
+    assert _native.probe_range_share(codes, counts, float(total), True, ref, CARD) == pytest.approx(expected)
 
 
 def test_people_with_two_values_in_a_range_leave_a_share_at_one() -> None:
     """Two people, both with both values: four counts, all in one range."""
     ref = np.array([0, 1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5], dtype=np.float64)
     codes, counts = arrays({0: 2, 1: 2})
-    assert range_share(codes, counts, 2.0, False, ref, CARD) == 1.0
+    assert _native.probe_range_share(codes, counts, 2.0, False, ref, CARD) == 1.0
 
 
 @given(histograms())
@@ -147,7 +148,7 @@ def test_large_groups_of_far_apart_numbers_keep_their_digits() -> None:
     close = 1 - np.abs(numbers[:, None] - numbers) / width
     expected = (counts[:, None] * counts * close * inside).sum() / counts.sum() ** 2
     ref = np.concatenate([codes, low, high, numbers]).astype(np.float64)
-    found = pair_share(
+    found = _native.probe_pair_share(
         codes.astype(np.int32), counts.astype(np.int64), float(counts.sum()), POSITIONS, width, ref, NO_TREE, 800
     )
     assert found == pytest.approx(expected, abs=1e-13)

@@ -14,7 +14,7 @@ from shoal.algorithms.base import sensitive_codes
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.judge.segments import failing, rule_values, segment_ok
+from shoal.kernels import _native
 from shoal.models.judge import Judge
 from shoal.table.classmap import RowIds
 from tests.table.random_tables import Case, cases, groupings
@@ -51,13 +51,13 @@ def test_segments_are_judged_as_groups_are(
     for group in range(groups):
         rows = np.flatnonzero(ids == group).astype(np.int32)
         values = np.empty(judge.rules.op.size)
-        assert segment_ok(rows, judge.rules, packed, nothing, values) == ok[group]
-        rule_values(rows, judge.rules, packed, values)
+        assert _native.probe_rules_hold(rows, (judge.rules, packed, None), nothing, values) == ok[group]
+        _native.probe_rule_values(rows, (judge.rules, packed, None), values)
         if len(found) == 1 and found[0].model.name == "k":
             assert values[0] == found[0].values[group]
         # Freeing every rule leaves only the cheap test of size.
         free = np.ones(judge.rules.op.size, dtype=np.uint8)
-        assert segment_ok(rows, judge.rules, packed, free, values) == (rows.size >= judge.k)
+        assert _native.probe_rules_hold(rows, (judge.rules, packed, None), free, values) == (rows.size >= judge.k)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,9 @@ def test_segments_are_judged_as_groups_are(
 )
 def test_averaged_conditions(values: list[float], fails: bool) -> None:
     """The mean S-diversity over the attributes that a class says anything about, at most one half."""
-    rules = SimpleNamespace(combine=[2, 0], sense=[1, 1], limit=[0.5, 0.5])
-    assert failing.py_func(rules, np.array(values), 0) is fails
-    assert failing.py_func(rules, np.array(values), 1) is False
+    model = make("model", {"name": "k", "k": 2})
+    rules = Judge([model], None).rules._replace(
+        combine=np.array([2, 0]), sense=np.array([1, 1]), limit=np.array([0.5, 0.5])
+    )
+    assert _native.probe_failing(rules, np.array(values), 0) is fails
+    assert _native.probe_failing(rules, np.array(values), 1) is False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -9,15 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node, level_codes
+from shoal.kernels import _native
+from shoal.kernels.judge.rules import AT_LEAST, AT_MOST, DISTINCT, SHARE, TOTAL_VARIATION, RuleView
+from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node, count_rows, level_codes
 from shoal.kernels.lattice.verdicts import (
+    FAILS,
+    INHERITS,
     Entries,
     Flags,
     Losing,
     check_sizes,
     class_histograms,
+    flag_values,
     lost_codes,
-    most_within,
     price_gone,
     price_others,
     tally,
@@ -41,7 +46,7 @@ def test_no_part_of_a_class_that_is_near_enough_is_larger(seed: int) -> None:
     codes = np.flatnonzero(counts).astype(np.int32)
     parts = np.stack(np.meshgrid(*(np.arange(one + 1) for one in counts)), axis=-1).reshape(-1, 3)
     best = max((int(part.sum()) for part in parts if part.sum() and within(part, shares, t)), default=0)
-    most = most_within(codes, counts[codes], float(counts.sum()), shares, t)
+    most = _native.probe_most_within(codes, counts[codes], float(counts.sum()), shares, t)
     assert best <= most + 1e-6
     assert np.minimum(shares * most, counts).sum() >= (1 - t) * most - 1e-6
 
@@ -71,6 +76,98 @@ def test_histograms_of_classes_are_those_of_their_combinations(card: int, seed: 
             at = slice(found[0][c], found[0][c + 1])
             assert list(zip(found[1][at].tolist(), found[2][at].tolist(), strict=True)) == sorted(expected.items())
             assert found[3][c] == sum(count for code, count in expected.items() if not flags[code])
+
+
+def rule_of(op: int, counts: np.ndarray, shares: np.ndarray) -> float:
+    """Different values, largest share over that of the table, or total variation; NaN without a value."""
+    if not counts.any():
+        return math.nan
+    if op == DISTINCT:
+        return float(np.count_nonzero(counts))
+    if op == SHARE:
+        return max(counts[code] / (counts.sum() * shares[code]) for code in np.flatnonzero(counts))
+    return float(np.abs(counts / counts.sum() - shares).sum() / 2)
+
+
+@pytest.mark.parametrize("sets", [FAILS, INHERITS, FAILS | INHERITS])
+@given(seed=SEEDS, op=st.sampled_from([DISTINCT, SHARE, TOTAL_VARIATION]))
+def test_classes_are_flagged_by_the_rule_they_fail(sets: int, seed: int, op: int) -> None:
+    """Flags of other rules stay, and rows that total variation loses are those that no part can keep."""
+    rng = np.random.default_rng(seed)
+    card, classes, k = 4, 6, int(rng.integers(1, 8))
+    counts = rng.integers(0, 6, (classes, card)) * rng.integers(0, 2, (classes, card))
+    shares = np.array([1, 2, 2, 3]) / 8
+    before = rng.integers(0, 2, (2, classes)).astype(np.uint8)
+    counts[~counts.any(axis=1), 0] = 1
+    counts[before.all(axis=0)] = 0  # settled classes have no histogram
+    sense, limit = {DISTINCT: (AT_LEAST, 2.5), SHARE: (AT_MOST, 1.9), TOTAL_VARIATION: (AT_MOST, 0.21)}[op]
+    nothing = np.empty(0)
+    view = RuleView(
+        op=op,
+        sense=sense,
+        p0=0.0,
+        p1=0.0,
+        card=card,
+        mixed=False,
+        two=False,
+        shared=False,
+        flags=np.zeros(card, dtype=np.uint8),
+        ref=nothing if op == DISTINCT else shares,
+        full=nothing if op == DISTINCT else shares,
+        tree=np.empty(0, dtype=np.int32),
+    )
+    owner, codes = (one.astype(np.int32) for one in np.nonzero(counts))
+    indptr = np.cumsum([0, *np.count_nonzero(counts, axis=1)])
+    bad, inherits, gone = before[0].copy(), before[1].copy(), np.zeros(classes, dtype=np.int64)
+    flag_values(view, limit, sets, k, (indptr, codes, counts[owner, codes], counts.sum(axis=1)), bad, inherits, gone)
+    for c in range(classes):
+        found = rule_of(op, counts[c], shares)
+        fails = not math.isnan(found) and (found < limit if sense == AT_LEAST else found > limit)
+        assert bad[c] == (before[0, c] or (fails and bool(sets & FAILS)))
+        if op != TOTAL_VARIATION or not sets & FAILS:
+            assert inherits[c] == (before[1, c] or (fails and bool(sets & INHERITS)))
+            assert gone[c] == 0
+        elif not fails or before[1, c] or sets & INHERITS:
+            assert inherits[c] == (before[1, c] or fails)
+            assert gone[c] == 0
+        else:
+            # Of a class that fails, parts of divisible rows can be kept: the largest is where they are near enough.
+            kept = largest_part(counts[c], shares, limit)
+            assert inherits[c] == (kept < k - 1e-6)
+            assert gone[c] == math.ceil(counts[c].sum() - kept - 1e-6)
+
+
+def largest_part(counts: np.ndarray, shares: np.ndarray, t: float) -> float:
+    """Bisect for the most rows n of which the smaller of each count and its share of n sum up to (1 - t) n."""
+    low, high = 0.0, float(counts.sum())
+    for _ in range(100):
+        middle = (low + high) / 2
+        enough = np.minimum(counts, shares * middle).sum() >= (1 - t - 1e-9) * middle
+        low, high = (middle, high) if enough else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("card", [2, 40, 1 << 20, 1 << 31])
+@given(seed=SEEDS)
+def test_rows_of_codes_are_counted_as_tuples(card: int, seed: int) -> None:
+    """Keys of their own slots, hashed ones of 32 and 64 bits, and keys that pass 64 bits."""
+    rng = np.random.default_rng(seed)
+    n, rows = int(rng.integers(1, 50)), rng.permutation(4)[: rng.integers(1, 4)]
+    codes, weight = rng.integers(0, min(card, 1 << 31), (4, n)).astype(np.int32), rng.integers(1, 9, n)
+    codes[:, rng.random(n) < 0.5] = codes[:, :1]
+    slots = Slots(np.empty(128, dtype=np.int32), np.empty(n, dtype=np.uint64))
+    room = Room(*(np.empty(n, dtype=kind) for kind in (np.int32, np.int64, np.int32, np.int64, np.int32)))
+    found = count_rows(codes, rows, np.full(rows.size, card), weight, slots, room)
+    if card**rows.size > 1 << 62:
+        assert found == -1
+        return
+    classes: dict[tuple[int, ...], list[int]] = {}
+    for i, cells in enumerate(map(tuple, codes[rows].T.tolist())):
+        classes.setdefault(cells, []).append(i)
+    assert found == len(classes)
+    for number, entries in enumerate(classes.values()):
+        assert (room.class_of[entries] == number).all()
+        assert (room.sizes[number], room.first[number]) == (weight[entries].sum(), entries[0])
 
 
 def test_what_is_lost_within_a_lost_class_counts_once() -> None:

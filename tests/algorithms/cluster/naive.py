@@ -14,11 +14,11 @@ from shoal.algorithms.grouping import Grouper
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.random import threefry
 from shoal.models.judge import Judge
 from shoal.recoding.recodings import Grouping
 from shoal.table.keys import Keys
 from shoal.table.table import Table
+from tests.kernels.test_random import threefry
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case
 
@@ -134,7 +134,7 @@ class TopDownReference:
         return [piece for side in self.bisect(group) for piece in self.partition(side)]
 
     def bisect(self, group: list[int]) -> Groups:
-        draw = threefry(self.key[0], self.key[1], np.uint64(group[0]), np.uint64(len(group)))
+        draw = threefry((int(self.key[0]), int(self.key[1])), (int(group[0]), len(group)))
         u = v = group[int(draw) % len(group)]
         for _ in range(3):
             v = self.furthest(group, u)

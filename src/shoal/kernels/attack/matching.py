@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
+from shoal.kernels.cores import share_rows
 
 WORD = 64
+# Words of all people to look at before a second core pays for its start.
+_WORDS = 1 << 18
 
 
-@kernel
 def cover_bits(
     cells: np.ndarray,
     first: int,
@@ -25,85 +27,53 @@ def cover_bits(
     atom_at: np.ndarray,
     bits: np.ndarray,
 ) -> None:
-    """Fill ``bits`` (all atoms, words) with the classes ``first`` to ``last`` - 1 that cover each atom.
+    """Fill ``bits`` with the classes ``first`` to ``last`` - 1 that cover each atom; O(classes times atoms of a cell).
 
     Parameters
     ----------
     cells
         int32 (columns, classes): distinct cell of every class.
     cell_at, atom_at
-        Where each column's cells and atoms begin in ``run_at`` and ``bits``; runs hold atoms of their own column.
+        int64: where each column's cells and atoms begin in ``run_at`` and ``bits``.
+    run_at, low, high
+        int64, int32, int32: cell c covers the atoms ``low[r]`` to ``high[r]`` of its column, for r from ``run_at[c]``
+        to before ``run_at[c + 1]``.
+    bits
+        uint64 (all atoms, words), with room for all classes of the block.
     """
-    bits[:] = 0
-    for j in range(cells.shape[0]):
-        for c in range(first, last):
-            place = c - first
-            word, flag = place // 64, np.uint64(1) << np.uint64(place % 64)
-            cell = cell_at[j] + cells[j, c]
-            for r in range(run_at[cell], run_at[cell + 1]):
-                for atom in range(atom_at[j] + low[r], atom_at[j] + high[r] + 1):
-                    bits[atom, word] |= flag
+    _native.cover_bits(cells, first, last, (cell_at, run_at, low, high), atom_at, bits)
 
 
-@kernel
 def count_matches(
     people: np.ndarray, atom_at: np.ndarray, bits: np.ndarray, first: int, weight: np.ndarray, found: np.ndarray
 ) -> int:
     """Add the weights of the classes that cover each person to ``found``; return how many classes that were.
 
+    Cost: O(people times words times columns), and less where few classes are left after the first columns.
+
     Parameters
     ----------
     people
         int32 (people, columns): atoms.
+    atom_at, bits, first
+        As `cover_bits` filled them.
     weight
         float64, one a class of the whole release.
+    found
+        float64, one a person.
     """
-    total = 0
-    for p in range(people.shape[0]):
-        for w in range(bits.shape[1]):
-            word = _common(people, p, atom_at, bits, w)
-            while word != 0:
-                flag = word & (~word + np.uint64(1))
-                found[p] += weight[first + w * 64 + _place(flag)]
-                total += 1
-                word ^= flag
-    return total
+    totals: list[int] = []
+
+    def count(start: int, stop: int) -> None:
+        totals.append(_native.count_matches(people, atom_at, bits, first, weight, found, start, stop))
+
+    share_rows(people.shape[0], count, _WORDS // max(1, bits.shape[1]))
+    return sum(totals)
 
 
-@kernel
 def list_matches(people: np.ndarray, atom_at: np.ndarray, bits: np.ndarray, first: int, pairs: np.ndarray) -> None:
-    """Write person and class of every match of a block to ``pairs`` (2, matches), person after person."""
-    at = 0
-    for p in range(people.shape[0]):
-        for w in range(bits.shape[1]):
-            word = _common(people, p, atom_at, bits, w)
-            while word != 0:
-                flag = word & (~word + np.uint64(1))
-                pairs[0, at] = p
-                pairs[1, at] = first + w * 64 + _place(flag)
-                at += 1
-                word ^= flag
+    """Write person and class of every match of a block to ``pairs``, person after person; see `count_matches`.
 
-
-@kernel
-def _common(people: np.ndarray, p: int, atom_at: np.ndarray, bits: np.ndarray, w: int) -> np.uint64:
-    """A word of the classes that cover all atoms of a person."""
-    word = bits[atom_at[0] + people[p, 0], w]
-    for j in range(1, people.shape[1]):
-        if word == 0:
-            break
-        word &= bits[atom_at[j] + people[p, j], w]
-    return word
-
-
-@kernel
-def _place(flag: np.uint64) -> int:
-    """Which bit the one set bit of a word is."""
-    place = 0
-    step = 32
-    while step > 0:
-        if flag >> np.uint64(step):
-            flag = flag >> np.uint64(step)
-            place += step
-        step //= 2
-    return place
+    ``pairs`` is int32 (2, matches), where matches are as many as `count_matches` returned.
+    """
+    _native.list_matches(people, atom_at, bits, first, pairs)

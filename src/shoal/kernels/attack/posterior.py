@@ -2,25 +2,25 @@
 
 A record whose columns S were redrawn agrees with its original outside S, so all that a released vector needs to know
 about the originals is, for each S, how many agree with it there: buckets of equal cells outside S. Weights of single
-columns come as ``weights`` (vectors by columns); a set's weight is ``scale`` times the product of its columns'.
+columns come as ``weights`` (float64, vectors by columns); a set's weight is ``scale`` times the product of its
+columns'. Columns are flagged by ``inside``, uint8. Numbers of buckets, vectors and values are int32 or int64, the same
+for all arguments of a call.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
 
-# Weights of two candidates are sums of the same products in another order.
-_TIE = 1e-12
+Summary = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-@kernel
 def reach(weights: np.ndarray, inside: np.ndarray, redraw: int, scale: float, sums: np.ndarray) -> float:
-    """Probability that a record which differs in the columns flagged ``inside`` becomes one vector.
+    """Compute the probability that a record which differs in the columns flagged ``inside`` becomes one vector.
 
     It is the total weight of all sets of ``redraw`` columns that contain those: their product times an elementary
-    symmetric polynomial of the others.
+    symmetric polynomial of the others. Cost: O(columns times redraw).
 
     Parameters
     ----------
@@ -29,59 +29,34 @@ def reach(weights: np.ndarray, inside: np.ndarray, redraw: int, scale: float, su
     sums
         Scratch, float64, shape (redraw + 1,).
     """
-    product = scale
-    need = redraw
-    for j in range(weights.size):
-        if inside[j]:
-            product *= weights[j]
-            need -= 1
-    if need < 0:
-        return 0.0
-    sums[0] = 1.0
-    for k in range(1, need + 1):
-        sums[k] = 0.0
-    for j in range(weights.size):
-        if not inside[j]:
-            for k in range(need, 0, -1):
-                sums[k] += sums[k - 1] * weights[j]
-    return product * sums[need]
+    return _native.reach(weights, inside, redraw, scale, sums)
 
 
-@kernel
 def reach_all(weights: np.ndarray, inside: np.ndarray, redraw: int, scale: float) -> np.ndarray:
-    """`reach` of every vector, shape (vectors, columns)."""
-    sums = np.empty(redraw + 1)
+    """Compute `reach` of every vector, for weights of shape (vectors, columns): float64."""
     found = np.empty(weights.shape[0])
-    for r in range(found.size):
-        found[r] = reach(weights[r], inside, redraw, scale, sums)
+    _native.reach_all(weights, inside, redraw, scale, found)
     return found
 
 
-@kernel
-def summarise(buckets: np.ndarray, counts: np.ndarray, n_buckets: int) -> tuple:
-    """Of every bucket of original vectors: records, records of its commonest vector, and vectors as common."""
-    records = np.zeros(n_buckets, dtype=np.int64)
-    most = np.zeros(n_buckets, dtype=np.int64)
-    ties = np.zeros(n_buckets, dtype=np.int64)
-    for v in range(counts.size):
-        b = buckets[v]
-        records[b] += counts[v]
-        if counts[v] > most[b]:
-            most[b] = counts[v]
-            ties[b] = 1
-        elif counts[v] == most[b]:
-            ties[b] += 1
-    return records, most, ties
+def summarise(buckets: np.ndarray, counts: np.ndarray, n_buckets: int) -> Summary:
+    """Summarise buckets in O(vectors): int64 records, records of the commonest vector, and vectors as common.
+
+    ``buckets`` and ``counts`` (int64) are the bucket and the records of each original vector.
+    """
+    records, most, ties = (np.empty(n_buckets, dtype=np.int64) for _ in range(3))
+    summary = (records, most, ties)
+    _native.summarise(np.ascontiguousarray(buckets), np.ascontiguousarray(counts), summary)
+    return summary
 
 
-@kernel
 def weigh(
     weights: np.ndarray,
     inside: np.ndarray,
     redraw: int,
     scale: float,
     buckets: np.ndarray,
-    summary: tuple,
+    summary: Summary,
     total: np.ndarray,
     top: np.ndarray,
     tied: np.ndarray,
@@ -90,31 +65,26 @@ def weigh(
 
     ``total`` collects the weight of all candidates (from sets of ``redraw`` columns alone), ``top`` the largest weight
     of one candidate and ``tied`` how many have it. A candidate that differs in fewer columns than the set is heavier
-    than it is priced here, and priced right when its own set comes.
+    than it is priced here, and priced right when its own set comes. Cost: O(vectors times columns times redraw).
+
+    Parameters
+    ----------
+    buckets
+        Bucket of each released vector.
+    summary
+        Of buckets of original vectors, as from `summarise`.
+    total, top, tied
+        float64, float64, int64: one a released vector.
     """
-    records, most, ties = summary
-    whole = inside.sum() == redraw
-    sums = np.empty(redraw + 1)
-    for r in range(buckets.size):
-        b = buckets[r]
-        if records[b] == 0:
-            continue
-        chance = reach(weights[r], inside, redraw, scale, sums)
-        if whole:
-            total[r] += chance * records[b]
-        weight = chance * most[b]
-        if weight > top[r] * (1.0 + _TIE):
-            top[r] = weight
-            tied[r] = ties[b]
-        elif weight >= top[r] * (1.0 - _TIE):
-            tied[r] += ties[b]
+    _native.weigh(weights, inside, redraw, scale, buckets, summary, total, top, tied)
 
 
-@kernel
 def own_chances(
     weights: np.ndarray, before: np.ndarray, after: np.ndarray, released: np.ndarray, redraw: int, scale: float
 ) -> np.ndarray:
-    """Probability that each record became what it was released as.
+    """Compute the probability that each record became what it was released as, float64.
+
+    Cost: O(records times columns times redraw).
 
     Parameters
     ----------
@@ -125,18 +95,12 @@ def own_chances(
     released
         Vector of each record.
     """
-    columns, n = before.shape
-    inside = np.zeros(columns, dtype=np.uint8)
-    sums = np.empty(redraw + 1)
-    found = np.empty(n)
-    for i in range(n):
-        for j in range(columns):
-            inside[j] = before[j, i] != after[j, i]
-        found[i] = reach(weights[released[i]], inside, redraw, scale, sums)
+    found = np.empty(before.shape[1])
+    before, after = np.ascontiguousarray(before), np.ascontiguousarray(after)
+    _native.own_chances(weights, before, after, released, redraw, scale, found)
     return found
 
 
-@kernel
 def spread_scores(
     people: np.ndarray,
     slot_of: np.ndarray,
@@ -148,6 +112,8 @@ def spread_scores(
 ) -> None:
     """Add to each person's score of each sensitive value what the released records of the same bucket say.
 
+    Cost: O(people times values + records).
+
     Parameters
     ----------
     people
@@ -155,93 +121,53 @@ def spread_scores(
     slot_of
         Scratch, int32, one a bucket, all -1; left as it was.
     buckets, gains
-        Of each released vector: bucket, and what one record of it says.
+        Of each released vector: bucket, and what one record of it says (float64).
     released, values
         Released vector and sensitive value of each record.
     scores
         float64, shape (people, values).
     """
-    slots = 0
-    for person in range(people.size):
-        if slot_of[people[person]] < 0:
-            slot_of[people[person]] = slots
-            slots += 1
-    said = np.zeros((slots, scores.shape[1]))
-    for i in range(released.size):
-        slot = slot_of[buckets[released[i]]]
-        if slot >= 0:
-            said[slot, values[i]] += gains[released[i]]
-    for person in range(people.size):
-        slot = slot_of[people[person]]
-        for value in range(scores.shape[1]):
-            scores[person, value] += said[slot, value]
-    for person in range(people.size):
-        slot_of[people[person]] = -1
+    _native.spread_scores(people, slot_of, buckets, gains, released, values, scores)
 
 
-@kernel
-def guess_values(scores: np.ndarray, hits: np.ndarray) -> tuple:
-    """The best guess for each person.
+def guess_values(scores: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Guess the value of each person in O(people times values).
 
     Parameters
     ----------
     scores
-        Shape (people, values).
+        float64, shape (people, values).
     hits
         int64, shape (people, values): records of each person's vector with each value.
 
     Returns
     -------
     tuple
-        Share of the best value, and expected number of records guessed right, ties guessed at random.
+        float64 share of the best value, and expected number of records guessed right, ties guessed at random.
     """
-    people, card = scores.shape
-    confidence = np.zeros(people)
-    right = np.zeros(people)
-    for person in range(people):
-        best = 0.0
-        whole = 0.0
-        for value in range(card):
-            whole += scores[person, value]
-            best = max(best, scores[person, value])
-        tied = found = 0
-        for value in range(card):
-            if scores[person, value] >= best * (1.0 - _TIE):
-                tied += 1
-                found += hits[person, value]
-        right[person] = found / tied
-        confidence[person] = best / whole if whole > 0.0 else 0.0
+    confidence, right = np.empty(scores.shape[0]), np.empty(scores.shape[0])
+    _native.guess_values(scores, hits, confidence, right)
     return confidence, right
 
 
-@kernel
 def guess_without(
     scores: np.ndarray, person: np.ndarray, values: np.ndarray, own: float, prior: np.ndarray
 ) -> np.ndarray:
-    """Chance that each record's value is guessed from the records of others alone.
+    """Compute the chance that each record's value is guessed from the records of others alone, float64.
+
+    Cost: O(records times values).
 
     Parameters
     ----------
     scores
-        Shape (people, values), whole numbers: votes of all records.
+        float64, shape (people, values), whole numbers: votes of all records.
     person, values
         Of each record: whose it is, and its sensitive value.
     own
         Votes that each record gave for itself.
     prior
-        Chance that a guess without any vote hits each value.
+        float64: chance that a guess without any vote hits each value.
     """
-    found = np.zeros(person.size)
-    for i in range(person.size):
-        votes = scores[person[i]]
-        mine = votes[values[i]] - own
-        others = tied = 0
-        for value in range(votes.size):
-            if value != values[i]:
-                others += votes[value] > mine
-                tied += votes[value] == mine
-        if others == 0 and mine > 0.0:
-            found[i] = 1.0 / (tied + 1)
-        elif others == 0:
-            found[i] = prior[values[i]]
+    found = np.empty(person.size)
+    _native.guess_without(scores, person, values, own, prior, found)
     return found

@@ -4,39 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.kernels import _native
 from shoal.kernels.cluster.pools import nothing_found, nothing_made
-from shoal.kernels.cluster.toc import Task, cluster_subspace
-from shoal.kernels.cluster.toc_join import Joining, join_far
-from shoal.kernels.compiled import kernel
+from shoal.kernels.cluster.toc import Task
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import Prices, wide
-from shoal.kernels.price.extents import own_cell
+from shoal.kernels.price.cells import Prices
 
 
-@kernel
 def trial(task: Task, plain: Prices, increment: bool, out: np.ndarray) -> None:
-    """Cluster, let leftovers join, and fill ``out`` with what ``plain`` makes of each column, and how many there are.
+    """Cluster, let leftovers join, and add to ``out`` the ticks of each column, and the number of clusters.
 
-    That is ticks over all clusters, not weighted by their rows; then the number of clusters.
+    Ticks are those of ``plain`` over all clusters, not weighted by their rows. ``out`` is int64 (columns + 1,).
     """
     n, columns = task.pool.codes.shape
     parts = task.starts.size - 1
-    found = nothing_found(n, parts)
-    made = nothing_made(n, task.prices, task.aim.k)
-    for part in range(parts):
-        cluster_subspace(task, found, made, wide(part))
+    found, made = nothing_found(n, parts), nothing_made(n, task.prices, task.aim.k)
+    _native.cluster_subspaces(task, found, made, 0, parts)
     out[columns] = found.clusters.sum()
     if out[columns] == 0:
         return
-    join_far(task, found, made, Joining(True, increment))
-    for c in range(made.size.size):
-        if made.size[c]:
-            for a in range(columns):
-                out[a] += own_cell(plain, made.cells, wide(c), wide(a))
+    _native.join_far(task, found, made, np.zeros(parts, dtype=np.int64), True, increment)
+    _native.price_clusters(plain, made, out[:columns])
 
 
 def try_thresholds(task: Task, plain: Prices, deltas: np.ndarray, increment: bool) -> np.ndarray:
-    """One trial a threshold; a row of results each."""
+    """Make one trial for each threshold; a row of results each, int64 (thresholds, columns + 1)."""
     out = np.zeros((deltas.size, task.pool.codes.shape[1] + 1), dtype=np.int64)
 
     def one(i: int) -> None:

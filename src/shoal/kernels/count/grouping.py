@@ -1,4 +1,4 @@
-"""Grouping rows by integer codes: pack each row into one 64-bit key, then number the distinct keys.
+"""Group rows by integer codes: pack each row into one 64-bit key, then number the distinct keys.
 
 Few distinct keys stay in one cache-resident table; many are first split by hash into parts that fit the
 cache and can be numbered in parallel. Group numbers depend on the data alone, never on the core count.
@@ -10,136 +10,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
 from shoal.kernels.cores import share, share_rows
 
 _PARTS = 256
 _WORKERS = 8
 # Above this many distinct keys a single table no longer fits the first-level cache, and splitting pays.
 _DIRECT_LIMIT = 1 << 12
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _KEY_LIMIT = 1 << 63
 # Below this many rows, waking a second core costs more than it saves.
 _PARALLEL_FROM = 1 << 16
 
 
-@kernel(inline="always")
-def _hash(key: np.uint64) -> np.uint64:
-    key ^= key >> np.uint64(32)
-    key *= _MULTIPLIER
-    return key ^ (key >> np.uint64(29))
-
-
-@kernel
-def _pack_block(codes: np.ndarray, radices: np.ndarray, keys: np.ndarray, start: int, stop: int) -> None:
-    # Counting from 0, an index is seen not to be negative, and several rows are handled at once.
-    block = keys[start:stop]
-    row = codes[0][start:stop]
-    for i in range(block.size):
-        block[i] = np.uint64(row[i])
-    for j in range(1, codes.shape[0]):
-        radix = radices[j]
-        row = codes[j][start:stop]
-        for i in range(block.size):
-            block[i] = block[i] * radix + np.uint64(row[i])
-
-
-@kernel
-def _number_direct(keys: np.ndarray, ids: np.ndarray, limit: int) -> tuple:
-    """Number keys by first appearance with one table; give up (count -1) past ``limit`` distinct keys."""
-    # The table has room from the start: one that is replaced in the loop is looked at anew for every row.
-    capacity = 16
-    while capacity < 2 * limit:
-        capacity *= 2
-    slots = np.full(capacity, -1, dtype=np.int32)
-    distinct = np.empty(limit, dtype=np.uint64)
-    first = np.empty(limit, dtype=np.int64)
-    counts = np.empty(limit, dtype=np.int64)
-    mask = np.uint64(capacity - 1)
-    found = 0
-    for i in range(keys.size):
-        key = keys[i]
-        slot = _hash(key) & mask
-        group = slots[slot]
-        while group >= 0 and distinct[group] != key:
-            slot = (slot + np.uint64(1)) & mask
-            group = slots[slot]
-        if group < 0:
-            if found == limit:
-                return -1, first, counts
-            group = found
-            slots[slot] = group
-            distinct[group] = key
-            first[group] = i
-            counts[group] = 0
-            found += 1
-        counts[group] += 1
-        ids[i] = group
-    return found, first[:found], counts[:found]
-
-
-@kernel
-def _count_block(keys: np.ndarray, start: int, stop: int, counts: np.ndarray) -> None:
-    for i in range(start, stop):
-        counts[_hash(keys[i]) >> np.uint64(56)] += 1
-
-
-@kernel
-def _scatter_block(
-    keys: np.ndarray, start: int, stop: int, at: np.ndarray, rows: np.ndarray, parted: np.ndarray
-) -> None:
-    for i in range(start, stop):
-        bucket = _hash(keys[i]) >> np.uint64(56)
-        rows[at[bucket]] = i
-        parted[at[bucket]] = keys[i]
-        at[bucket] += 1
-
-
 def _split(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Stable scatter of row numbers by the top bits of their hash; returns rows and part offsets."""
+    """Order rows by the top bits of their keys' hashes, keeping their order in each part: rows, keys, part offsets."""
     n = keys.size
     size = -(-n // _WORKERS)
     bounds = [(w * size, min(n, (w + 1) * size)) for w in range(_WORKERS)]
     counts = np.zeros((_WORKERS, _PARTS), dtype=np.int64)
-    share(_WORKERS, lambda w: _count_block(keys, *bounds[w], counts[w]))
+    share(_WORKERS, lambda w: _native.count_block(keys, *bounds[w], counts[w]))
     # Part after part, and within one block after block.
     at = (np.cumsum(counts.T) - counts.T.ravel()).reshape(_PARTS, _WORKERS).T.copy()
     offsets = np.append(at[0], n)
     rows = np.empty(n, dtype=np.int32)
     parted = np.empty(n, dtype=np.uint64)
-    share(_WORKERS, lambda w: _scatter_block(keys, *bounds[w], at[w], rows, parted))
+    share(_WORKERS, lambda w: _native.scatter_block(keys, *bounds[w], at[w], rows, parted))
     return rows, parted, offsets
-
-
-@kernel
-def _number_part(
-    rows: np.ndarray, parted: np.ndarray, start: int, stop: int, local: np.ndarray, firsts: np.ndarray,
-    counts: np.ndarray,
-) -> int:  # fmt: skip
-    """Number a part's keys from 0 (``local``, in part order); gives how many there are."""
-    capacity = 16
-    while capacity < 2 * (stop - start):
-        capacity *= 2
-    mask = np.uint64(capacity - 1)
-    slots = np.full(capacity, -1, dtype=np.int32)
-    groups = 0
-    for i in range(start, stop):
-        key = parted[i]
-        slot = _hash(key) & mask
-        while slots[slot] >= 0 and parted[start + slots[slot]] != key:
-            slot = (slot + np.uint64(1)) & mask
-        if slots[slot] < 0:
-            # The slot remembers where in the part the key first stood; its group number is kept there.
-            slots[slot] = i - start
-            local[i] = groups
-            firsts[start + groups] = rows[i]
-            counts[start + groups] = 1
-            groups += 1
-        else:
-            group = local[start + slots[slot]]
-            local[i] = group
-            counts[start + group] += 1
-    return groups
 
 
 def _number_parts(
@@ -150,16 +46,10 @@ def _number_parts(
     counts = np.zeros(parted.size, dtype=np.int32)
 
     def number(part: int) -> None:
-        found[part] = _number_part(rows, parted, offsets[part], offsets[part + 1], local, firsts, counts)
+        found[part] = _native.number_part(rows, parted, offsets[part], offsets[part + 1], local, firsts, counts)
 
     share(_PARTS, number)
     return found, firsts, counts
-
-
-@kernel
-def _gather_part(rows: np.ndarray, start: int, stop: int, local: np.ndarray, base: int, ids: np.ndarray) -> None:
-    for i in range(start, stop):
-        ids[rows[i]] = local[i] + base
 
 
 def _gather_parts(
@@ -167,14 +57,14 @@ def _gather_parts(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     base = np.concatenate(([0], np.cumsum(found)))
     ids = np.empty(rows.size, dtype=np.int32)
-    share(_PARTS, lambda part: _gather_part(rows, offsets[part], offsets[part + 1], local, base[part], ids))
+    share(_PARTS, lambda part: _native.gather_part(rows, offsets[part], offsets[part + 1], local, base[part], ids))
     # The places of each part's groups, one part after the other.
     places = np.repeat(offsets[:-1] - base[:-1], found) + np.arange(base[-1])
     return ids, firsts[places].astype(np.int64), tallies[places].astype(np.int64)
 
 
 def number_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number the distinct values of ``keys`` (uint64).
+    """Number the distinct values of ``keys`` (uint64), in O(rows).
 
     Returns
     -------
@@ -187,19 +77,12 @@ def number_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     ids = np.empty(keys.size, dtype=np.int32)
     limit = _DIRECT_LIMIT if keys.size >= _PARALLEL_FROM else keys.size
-    found, first, counts = _number_direct(keys, ids, limit)
+    found, first, counts = _native.number_direct(keys, ids, limit)
     if found >= 0:
         return ids, first, counts
     rows, parted, offsets = _split(keys)
     found, firsts, tallies = _number_parts(rows, parted, offsets, ids)
     return _gather_parts(rows, offsets, ids, found, firsts, tallies)
-
-
-@kernel
-def _mix_block(codes: np.ndarray, keys: np.ndarray, start: int, stop: int) -> None:
-    block, mine = keys[start:stop], codes[start:stop]
-    for i in range(block.size):
-        block[i] = _hash(block[i] + np.uint64(mine[i]) + np.uint64(1))
 
 
 def count_about(columns: Sequence[np.ndarray]) -> int:
@@ -211,7 +94,7 @@ def count_about(columns: Sequence[np.ndarray]) -> int:
 
     def mix(start: int, stop: int) -> None:
         for codes in columns:
-            _mix_block(codes, keys, start, stop)
+            _native.mix_block(codes, keys, start, stop)
 
     share_rows(keys.size, mix, _PARALLEL_FROM)
     if keys.size < _PARALLEL_FROM:
@@ -235,7 +118,7 @@ def pack_keys(codes: np.ndarray, cards: np.ndarray) -> np.ndarray:
         return np.zeros(codes.shape[1], dtype=np.uint64)
     codes, radices = np.ascontiguousarray(codes), np.asarray(cards, dtype=np.uint64)
     keys = np.empty(codes.shape[1], dtype=np.uint64)
-    share_rows(keys.size, lambda start, stop: _pack_block(codes, radices, keys, start, stop), _PARALLEL_FROM)
+    share_rows(keys.size, lambda start, stop: _native.pack_block(codes, radices, keys, start, stop), _PARALLEL_FROM)
     return keys
 
 

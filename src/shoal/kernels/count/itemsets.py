@@ -1,13 +1,12 @@
-"""Weights of sets of items, for association rules: records by cells that stand for one value or for several."""
+"""Weigh sets of items for association rules: records by cells that stand for one value or for several."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
 
 
-@kernel
 def cross_counts(
     rows: np.ndarray,
     weight: np.ndarray,
@@ -21,29 +20,24 @@ def cross_counts(
 ) -> None:
     """Add up the weight of every item of the columns from ``begin`` on together with every target.
 
+    Cost: O(rows times columns times items of a cell).
+
     Parameters
     ----------
     rows, weight
-        Records, and how much of each has the items so far.
+        int64 records, and float64: how much of each has the items so far.
     cells
         int32 (columns, records): the cell of each column, all columns' cells numbered together.
     at, item, share
-        Cell c stands for items ``item[at[c]:at[c + 1]]`` with these shares.
+        Cell c stands for items ``item[at[c]:at[c + 1]]`` with these shares; int64, int64 and float64.
     target
         int32, one a record.
     found
         float64 (items, targets); overwritten.
     """
-    found[:] = 0.0
-    for place in range(rows.size):
-        row = rows[place]
-        for column in range(begin, cells.shape[0]):
-            cell = cells[column, row]
-            for i in range(at[cell], at[cell + 1]):
-                found[item[i], target[row]] += weight[place] * share[i]
+    _native.cross_counts(rows, weight, begin, cells, at, item, share, target, found)
 
 
-@kernel
 def narrow(
     rows: np.ndarray,
     weight: np.ndarray,
@@ -53,20 +47,12 @@ def narrow(
     share: np.ndarray,
     wanted: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The records that may have one more item, and how much of each does.
+    """Select the records that may have one more item: int64 records, and float64 how much of each does.
 
     Parameters
     ----------
     cells
         int32, one a record: the cell of the item's column.
     """
-    kept, much = np.empty(rows.size, dtype=np.int64), np.empty(rows.size)
-    count = 0
-    for place in range(rows.size):
-        cell = cells[rows[place]]
-        for i in range(at[cell], at[cell + 1]):
-            if item[i] == wanted:
-                kept[count] = rows[place]
-                much[count] = weight[place] * share[i]
-                count += 1
-    return kept[:count], much[:count]
+    kept, weights = _native.narrow(rows, weight, cells, at, item, share, wanted)
+    return kept, weights

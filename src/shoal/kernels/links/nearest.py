@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
+from shoal.kernels.cores import share_rows
+
+# Pairs of a point and a centre in a block: enough to be worth a call, few enough to be interrupted soon.
+_PAIRS = 1 << 20
 
 
-@kernel
 def nearest_rows(
     points: np.ndarray, codes: np.ndarray, centres: np.ndarray, labels: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first of the centres nearest to each point, its squared distance, and the sizes of all that are as near.
+    """Find the centres nearest to each point, in O(points times centres times columns).
 
     Squared differences of numbers add up, and 1 for every code that differs; a number that is NaN adds nothing.
 
@@ -23,29 +26,21 @@ def nearest_rows(
         The same of the centres.
     sizes
         float64, one a centre.
+
+    Returns
+    -------
+    tuple
+        int32 first of the nearest centres (-1 where there is none), float64 squared distance to it, and float64 sum
+        of the sizes of all that are as near.
     """
     n = points.shape[0]
-    first = np.full(n, -1, dtype=np.int32)
-    best = np.full(n, np.inf)
-    tied = np.zeros(n)
-    for i in range(n):
-        for c in range(centres.shape[0]):
-            # Sums that differ by rounding alone are ties.
-            limit = best[i] + 1e-9
-            distance = 0.0
-            for j in range(labels.shape[1]):
-                if codes[i, j] != labels[c, j]:
-                    distance += 1.0
-            for j in range(centres.shape[1]):
-                step = points[i, j] - centres[c, j]
-                if step == step:
-                    distance += step * step
-                if distance > limit:
-                    break
-            if distance > limit:
-                continue
-            if distance < best[i] - 1e-9:
-                first[i], tied[i] = c, 0.0
-            best[i] = min(best[i], distance)
-            tied[i] += sizes[c]
+    points, codes, centres, labels = (np.ascontiguousarray(one) for one in (points, codes, centres, labels))
+    first, best, tied = np.empty(n, dtype=np.int32), np.empty(n), np.empty(n)
+    share_rows(
+        n,
+        lambda start, stop: _native.nearest_block(
+            points, codes, centres, labels, sizes, first, best, tied, start, stop
+        ),
+        max(1, _PAIRS // max(1, centres.shape[0])),
+    )
     return first, best, tied

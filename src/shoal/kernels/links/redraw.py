@@ -8,107 +8,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
 from shoal.kernels.cores import share_rows
-from shoal.kernels.random import threefry_pair
 
 # Above this length a second core pays for its start.
 _PARALLEL_FROM = 1 << 16
-_UNIT = 1.0 / (1 << 53)
 
 
-@kernel
-def alias_table(counts: np.ndarray) -> tuple:
-    """Slots of one column: the share of itself that each keeps, and the code that gets the rest.
+def alias_table(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Make the slots of one column in O(codes): float64 share that each keeps, and int32 code that gets the rest.
 
     Parameters
     ----------
     counts
         int64, rows of each code, at least one row in all.
     """
-    card = counts.size
-    rows = counts.sum()
-    # In units of 1 / (rows * card) a slot holds exactly ``rows``.
-    left = counts * card
-    keep = np.ones(card)
-    other = np.arange(card).astype(np.int32)
-    small = np.empty(card, dtype=np.int64)
-    large = np.empty(card, dtype=np.int64)
-    n_small = n_large = 0
-    for code in range(card):
-        if left[code] < rows:
-            small[n_small] = code
-            n_small += 1
-        else:
-            large[n_large] = code
-            n_large += 1
-    while n_small > 0 and n_large > 0:
-        n_small -= 1
-        low, high = small[n_small], large[n_large - 1]
-        keep[low] = left[low] / rows
-        other[low] = high
-        left[high] -= rows - left[low]
-        if left[high] < rows:
-            n_large -= 1
-            small[n_small] = high
-            n_small += 1
+    keep, other = np.empty(counts.size), np.empty(counts.size, dtype=np.int32)
+    _native.alias_table(counts, keep, other)
     return keep, other
-
-
-@kernel
-def _choose(u: float, turn: int, bounds: np.ndarray, taken: np.ndarray) -> int:
-    """A column for a draw: by ``bounds`` in the first turn, any of those not ``taken`` (ascending) in others."""
-    column = 0
-    if turn == 0:
-        # Adding up comparisons instead of stopping at the first: nobody can predict where that would be.
-        for bound in bounds:
-            column += u >= bound
-        return column
-    column = int(u * (bounds.size + 1 - turn))
-    for k in range(turn):
-        column += column >= taken[k]
-    return column
-
-
-@kernel
-def _redraw_block(
-    codes: np.ndarray,
-    rows: np.ndarray,
-    key: np.ndarray,
-    bounds: np.ndarray,
-    redraw: int,
-    tables: tuple,
-    start: int,
-    stop: int,
-) -> None:
-    keep, other, at = tables
-    size = stop - start
-    # Both words of all records first, which vectorises.
-    which, what = np.empty(size), np.empty(size)
-    taken = np.empty((size, redraw), dtype=np.int64)
-    for turn in range(redraw):
-        for i in range(size):
-            one, two = threefry_pair(key[0], key[1], rows[start + i], np.uint64(turn))
-            which[i] = (one >> np.uint64(11)) * _UNIT
-            what[i] = (two >> np.uint64(11)) * _UNIT
-        for i in range(size):
-            column = _choose(which[i], turn, bounds, taken[i])
-            k = turn
-            while k > 0 and taken[i, k - 1] > column:
-                taken[i, k] = taken[i, k - 1]
-                k -= 1
-            taken[i, k] = column
-            first = at[column]
-            place = what[i] * (at[column + 1] - first)
-            slot = int(place)
-            spare = other[first + slot]
-            codes[column, start + i] = slot if place - slot < keep[first + slot] else spare
 
 
 def redraw_cells(
     codes: np.ndarray, rows: np.ndarray, key: np.ndarray, p: np.ndarray, redraw: int, counts: list[np.ndarray]
 ) -> None:
-    """Choose ``redraw`` distinct columns of every record and draw their values anew, in place.
+    """Choose ``redraw`` distinct columns of every record and draw their values anew, in place, in O(n (m + redraw^2)).
 
     Parameters
     ----------
@@ -123,12 +46,12 @@ def redraw_cells(
     counts
         int64 rows of each code, one array a column.
     """
-    made = [alias_table(np.ascontiguousarray(column, dtype=np.int64)) for column in counts]
+    tables = [alias_table(np.ascontiguousarray(column, dtype=np.int64)) for column in counts]
     at = np.cumsum([0, *(column.size for column in counts)], dtype=np.int64)
-    tables = (np.concatenate([keep for keep, _ in made]), np.concatenate([other for _, other in made]), at)
+    slots = (np.concatenate([keep for keep, _ in tables]), np.concatenate([other for _, other in tables]), at)
     bounds = np.cumsum(p)[:-1]
     share_rows(
         rows.size,
-        lambda start, stop: _redraw_block(codes, rows, key, bounds, redraw, tables, start, stop),
+        lambda start, stop: _native.redraw_block(codes, rows, key, bounds, redraw, slots, start, stop),
         _PARALLEL_FROM,
     )

@@ -1,43 +1,16 @@
 """Median-based pre-partitioning (Loukides 2008, Algorithm 2): halve rows along their widest column, again and again.
 
-Rows are moved, and parts shared out among cores, as Mondrian does it. Columns that cost nothing only move along.
+Rows are moved, and parts shared out among cores, as in Mondrian. Columns that cost nothing are moved along.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
 from shoal.kernels.cores import share
-from shoal.kernels.partition.mondrian import PARALLEL_FROM, TASKS, Work, lower_median, move, ranges, widest, widths_of
+from shoal.kernels.partition.mondrian import PARALLEL_FROM, TASKS, Work
 from shoal.kernels.price.cells import Prices
-
-
-@kernel
-def _cut(work: Work, lo: int, hi: int, p: Prices, size: int) -> int:
-    """Halve one part; of rows with the median value the first ones go left. Returns the middle, or lo if too small."""
-    half = (hi - lo) // 2
-    if half < size:
-        return lo
-    m = work.codes.shape[1]
-    low = np.empty(m, dtype=np.int32)
-    high = np.empty(m, dtype=np.int32)
-    ranges(work.codes, lo, hi, low, high)
-    a = widest(widths_of(work.codes, lo, hi, p, low, high))
-    if low[a] == high[a]:
-        return lo + half  # all rows are alike, and in order already
-    value, below = lower_median(work.codes, lo, hi, a, (low[a], high[a]), None)
-    return move(work, lo, hi, a, value, half - below)
-
-
-@kernel
-def _finish(work: Work, starts: np.ndarray, first: int, last: int, p: Prices, size: int) -> None:
-    """Halve the part between two known starts to the end, filling in the starts between them."""
-    step = last - first
-    while step > 1:
-        for at in range(first, last, step):
-            starts[at + step // 2] = _cut(work, starts[at], starts[at + step], p, size)
-        step //= 2
 
 
 def _finish_parallel(work: Work, starts: np.ndarray, p: Prices, size: int) -> None:
@@ -48,16 +21,16 @@ def _finish_parallel(work: Work, starts: np.ndarray, p: Prices, size: int) -> No
 
         def cut(task: int, step: int = step) -> None:
             at = task * step
-            starts[at + step // 2] = _cut(work, starts[at], starts[at + step], p, size)
+            starts[at + step // 2] = _native.halve_part(work, starts[at], starts[at + step], p, size)
 
         share(tasks, cut)
         step //= 2
         tasks *= 2
-    share(tasks, lambda task: _finish(work, starts, task * step, (task + 1) * step, p, size))
+    share(tasks, lambda task: _native.halve_parts(work, starts, task * step, (task + 1) * step, p, size))
 
 
 def halve(codes: np.ndarray, p: Prices, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Subspaces of ``size`` to 2 ``size`` - 1 rows (all rows, when there are fewer); O(m n log(n / size)).
+    """Split rows into subspaces of ``size`` to 2 ``size`` - 1 (all, when there are fewer), in O(m n log(n / size)).
 
     The column is the one whose cell costs most; of equals the first. Rows equal to the median are shared out in the
     given order.
@@ -84,7 +57,7 @@ def halve(codes: np.ndarray, p: Prices, size: int) -> tuple[np.ndarray, np.ndarr
     starts[parts] = n
     work = Work(codes, np.empty_like(codes), order, np.empty_like(order), np.empty(0, dtype=np.uint8))
     if n < PARALLEL_FROM:
-        _finish(work, starts, 0, parts, p, size)
+        _native.halve_parts(work, starts, 0, parts, p, size)
     else:
         _finish_parallel(work, starts, p, size)
     # Halves of one level differ by a row, so that on the last one some parts are too small to be cut.

@@ -1,4 +1,4 @@
-"""Losses of cells in whole ticks: sums never drift, so that ties are ties whatever was added first.
+"""Price cells by their loss in whole ticks: sums never drift, so that ties are ties whatever was added first.
 
 Floats would let rounding decide between groups that cost the same. The whole loss of a record, published as nothing but
 stars, is `one` ticks, at most 2**38, so that groups of up to 2**24 records can be priced in 64 bits; larger tables have
@@ -8,18 +8,12 @@ fewer. A column's ticks contain its weight.
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
+from shoal.kernels import _native
 
 INTERVAL, TREE, FLAT = range(3)
-
-# For functions that only other kernels call: leaving out the door for Python halves the time they take to compile.
-helper: Any = kernel(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-# Literals and narrow codes as what they are used as: a function is compiled once for each kind of argument it gets.
-wide: Any = np.int64
 
 # one: ticks of the whole loss of a record. One entry a column: kind, card, missing (its code or -1), scale (1 / domain
 # width), unit (ticks of its whole loss, below 0 where loss counts in favour). place, top: lower and upper end of every
@@ -33,60 +27,11 @@ Prices = namedtuple(
 )
 
 
-@helper
-def whole_of(p: Prices, a: int) -> int:
-    """Ticks of the whole loss of a column."""
-    return int(np.floor(p.unit[a] + 0.5))
-
-
-@helper
-def worked_cell(p: Prices, a: int, low: int, high: int) -> int:
-    """Ticks of an interval or tree cell between two codes, from the column's ends or its tree."""
-    if p.kind[a] == INTERVAL:
-        if high == p.missing[a]:
-            return wide(0) if low == high else whole_of(p, a)
-        at = p.place_at[a]
-        return int(np.floor(min(1.0, (p.top[at + high] - p.place[at + low]) * p.scale[a]) * p.unit[a] + 0.5))
-    at = p.tree_at[a]
-    while p.tree[at + low] != p.tree[at + high]:
-        at += p.card[a]
-    return p.steps[at + low]
-
-
-@helper
-def cell(p: Prices, a: int, low: int, high: int) -> int:
-    """The same, looked up where the column lists its pairs."""
-    if p.pair_at[a] >= 0:
-        return p.pair[p.pair_at[a] + low * p.card[a] + high]
-    return worked_cell(p, a, low, high)
-
-
-@kernel
 def list_pairs(p: Prices, pair_at: np.ndarray, size: int) -> np.ndarray:
-    """Ticks of every low and high code of the columns that have a place in the list."""
-    pair = np.zeros(size, dtype=np.int64)
-    for column in range(pair_at.size):
-        a = wide(column)
-        if pair_at[a] >= 0:
-            card = p.card[a]
-            for low in range(card):
-                for high in range(low, card):
-                    pair[pair_at[a] + low * card + high] = worked_cell(p, a, wide(low), wide(high))
+    """List the ticks of every low and high code of the columns that have a place in the list, in O(size log codes).
+
+    ``pair_at`` is int64, where each column's square of codes begins, or -1; ``size`` is that of all squares.
+    """
+    pair = np.empty(size, dtype=np.int64)
+    _native.list_pairs(p, pair_at, pair)
     return pair
-
-
-@helper
-def set_cell(p: Prices, a: int, found: int, high: int) -> int:
-    """Ticks of a flat column's cell of so many values, of which ``high`` is the last."""
-    if found > 1 and high == p.missing[a]:
-        return whole_of(p, a)
-    return p.sizes[p.size_at[a] + found]
-
-
-@helper
-def mean_price(p: Prices, ticks: np.ndarray) -> float:
-    """Mean over columns of their prices without weights, each between 0 and 1; no column may weigh next to nothing."""
-    total = 0.0
-    for a in range(ticks.size):
-        total += ticks[a] / p.unit[a]
-    return total / ticks.size

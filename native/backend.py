@@ -1,0 +1,74 @@
+"""The build backend: scikit-build-core, with the C++ compiler of the package ziglang where no other is installed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from scikit_build_core import build as base
+from scikit_build_core.build import *  # noqa: F403 - hooks that stay as they are
+
+
+def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
+    """List what a build needs besides pyproject.toml's requirements."""
+    return base.get_requires_for_build_wheel(config_settings) + _list_compilers()
+
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+
+
+def build_wheel(*arguments: Any) -> str:
+    """Build a wheel."""
+    _choose_compiler()
+    return base.build_wheel(*arguments)
+
+
+def build_editable(*arguments: Any) -> str:
+    """Build kernels into src/shoal/kernels, and a wheel that adds src to Python's path.
+
+    scikit-build-core's own editable wheels look modules up before PYTHONPATH does, which hides other copies of Shoal.
+    """
+    _choose_compiler()
+    configure = ["-S", ".", "-B", "build/editable", "-G", "Ninja", "--fresh", f"-DPython_EXECUTABLE={sys.executable}"]
+    for options in ([*configure, *shlex.split(os.environ.get("CMAKE_ARGS", ""))], ["--build", "build/editable"]):
+        if subprocess.run(["cmake", *options], check=False).returncode:
+            raise SystemExit("Building Shoal's kernels failed: see the compiler's messages above.")
+    Path("build/shoal.pth").write_text(f"{Path('src').absolute()}\n", encoding="utf-8")
+    return base.build_editable(*arguments)
+
+
+def _list_compilers() -> list[str]:
+    """List the packages to download for want of a compiler."""
+    if os.environ.get("CXX") or any(shutil.which(name) for name in ("c++", "g++", "clang++")):
+        return []
+    return ["ziglang>=0.13"]
+
+
+def _choose_compiler() -> None:
+    """Point CMake to zig's compiler where there is no other, or stop."""
+    if not _list_compilers():
+        return
+    try:
+        import ziglang  # noqa: F401
+    except ImportError:
+        raise SystemExit(
+            "Shoal needs a C++ compiler to build its kernels: install one (for example the package g++), or let pip"
+            " download the package ziglang, which has one."
+        ) from None
+    # CMake wants programs, not commands with arguments.
+    folder = Path("build/zig").absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    programs = {}
+    for command in ("c++", "ar", "ranlib"):
+        programs[command] = folder / command
+        script = f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {command} "$@"\n'
+        programs[command].write_text(script, encoding="utf-8")
+        programs[command].chmod(0o755)
+    # zig's linker cannot put the choice between clones of a function into a shared library.
+    defines = f"-DCMAKE_AR={programs['ar']} -DCMAKE_RANLIB={programs['ranlib']} -DCMAKE_CXX_FLAGS=-DSHOAL_NO_CLONES"
+    os.environ |= {"CXX": str(programs["c++"]), "CMAKE_ARGS": f"{os.environ.get('CMAKE_ARGS', '')} {defines}".strip()}

@@ -1,0 +1,178 @@
+// Dealing a small pool of records into groups of k: a seed, then always the record that costs least.
+#pragma once
+#include "cluster/groups.hpp"
+
+namespace shoal {
+
+// More than any price of a pool.
+constexpr i64 NO_PRICE = std::numeric_limits<i64>::max();
+
+// Fill in the permutation of 0, 1, ... that the seed decides (SplitMix64).
+inline void shuffle(Span<i64> out, u64 seed) {
+    for (i64 i = 0; i < out.size; ++i) out[i] = i;
+    for (i64 i = out.size - 1; i > 0; --i) {
+        seed += 0x9E3779B97F4A7C15u;
+        u64 x = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9u;
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+        x ^= x >> 31;
+        std::swap(out[i], out[i64((x >> 11) % u64(i + 1))]);
+    }
+}
+
+// Ticks that a record costs at least: below 0 where the spread of a column counts in favour.
+inline i64 lowest_cost(const Prices& p) {
+    i64 total = 0;
+    for (i64 a = 0; a < p.columns(); ++a) total += smaller(i64(0), whole_of(p, a));
+    return total;
+}
+
+// Deals the records of a pool into groups 0, 1, ...
+class Dealer {
+public:
+    Dealer(const Prices& p, const Exposure& e, const GroupCodes& codes, Span<const i64> pool, i64 k, Span<i64> labels)
+        : p_(p), e_(e), codes_(codes), pool_(pool), labels_(labels), k_(k), count_(pool.size / k), floor_(lowest_cost(p)),
+          cells_(p, count_), now_(count_, codes.rows), cost_(count_, 0), size_(count_, 0), out_(codes.rows),
+          value_(pool.size), near_(count_, e.columns(), 0), known_(count_, e.columns(), 0),
+          adds_(pool.size, e.columns(), 0) {}
+
+    // Label all records; return the ticks of all above the lowest possible ones.
+    //
+    // Seeds come in the order of `turn`; records left over join the group that they raise least. Gives up, and returns
+    // NO_PRICE, as soon as `most` is reached.
+    i64 deal(Span<const i64> turn, i64 most) {
+        labels_.fill(-1);
+        i64 left = pool_.size, total = 0, at = 0;
+        for (i64 g = 0; left >= k_; ++g) {
+            while (labels_[turn[at]] >= 0) ++at;
+            grow(g, turn[at]);
+            left -= k_;
+            total += k_ * (cost_[g] - floor_);
+            if (total >= most) return NO_PRICE;
+        }
+        return total - left * floor_ + deal_rest();
+    }
+
+private:
+    // Grow a group of k records from a seed.
+    void grow(i64 g, i64 seed) {
+        labels_[seed] = g;
+        take(g, seed);
+        if (e_.columns()) {
+            adds_.values.fill(0);
+            meet(g, seed);
+        }
+        bool stale = true;
+        for (i64 i = 1; i < k_; ++i) {
+            const i64 best = cheapest(g, stale);
+            labels_[best] = g;
+            // A record that costs no more than the group leaves its cells as they are, and all prices with them; not so
+            // where values may be unknown, and a first known one costs nothing.
+            stale = value_[best] != cost_[g] || floor_ < 0;
+            if (stale) take(g, best);
+            if (e_.columns()) meet(g, best);
+        }
+        cost_[g] += exposed_with(g, -1, {});
+        size_[g] = k_;
+    }
+
+    // Put a record of the pool into a group's cells and price these.
+    void take(i64 g, i64 at) {
+        extend_all(p_, cells_, g, codes_, pool_[at]);
+        cost_[g] = own_cells(p_, cells_, g, now_[g]);
+    }
+
+    // Ticks of a group's range diversity with one more record (-1: none), whose steps with its members are `adds`.
+    i64 exposed_with(i64 g, i64 row, Span<const i64> adds) const {
+        i64 ticks = 0;
+        for (i64 a = 0; a < e_.columns(); ++a) {
+            if (row >= 0 && e_.code(row, a) >= 0)
+                ticks += diversity(e_.unit[a], e_.full, near_(g, a) + e_.full + adds[a], known_(g, a) + 1);
+            else ticks += diversity(e_.unit[a], e_.full, near_(g, a), known_(g, a));
+        }
+        return ticks;
+    }
+
+    // Count a record of the pool in a group that grows, and the steps that all others have with it.
+    void meet(i64 g, i64 at) {
+        const i64 row = pool_[at];
+        for (i64 a = 0; a < e_.columns(); ++a) {
+            const i64 x = e_.code(row, a);
+            if (x < 0) continue;
+            near_(g, a) += e_.full + adds_(at, a);
+            known_(g, a) += 1;
+            for (i64 i = 0; i < pool_.size; ++i)
+                if (labels_[i] < 0 && e_.code(pool_[i], a) >= 0) adds_(i, a) += e_.steps_of(a, x, e_.code(pool_[i], a));
+        }
+    }
+
+    // The record without a label with which a group costs least.
+    //
+    // `value_` holds the ticks of its cells with each record, computed anew where they are stale.
+    i64 cheapest(i64 g, bool stale) {
+        i64 best = -1, least = 0;
+        for (i64 i = 0; i < pool_.size; ++i) {
+            if (labels_[i] >= 0) continue;
+            if (stale) value_[i] = cost_with(p_, cells_, g, codes_, pool_[i], now_[g], out_);
+            i64 price = value_[i];
+            if (e_.columns()) price += exposed_with(g, pool_[i], adds_[i]);
+            if (best < 0 || price < least) best = i, least = price;
+        }
+        return best;
+    }
+
+    // Put records without a group into the one that they raise least; return by how many ticks all rise.
+    i64 deal_rest() {
+        i64 total = 0;
+        for (i64 i = 0; i < pool_.size; ++i) {
+            if (labels_[i] >= 0) continue;
+            i64 best = -1, least = 0, then = 0;
+            for (i64 g = 0; g < count_; ++g) {
+                i64 raised = cost_with(p_, cells_, g, codes_, pool_[i], now_[g], out_);
+                if (e_.columns()) {
+                    count_steps(i, g);
+                    raised += exposed_with(g, pool_[i], adds_[i]);
+                }
+                const i64 rise = (size_[g] + 1) * raised - size_[g] * cost_[g];
+                if (best < 0 || rise < least) best = g, least = rise, then = raised;
+            }
+            count_steps(i, best);
+            for (i64 a = 0; a < e_.columns(); ++a) {
+                if (e_.code(pool_[i], a) < 0) continue;
+                near_(best, a) += e_.full + adds_(i, a);
+                known_(best, a) += 1;
+            }
+            labels_[i] = best;
+            take(best, i);
+            cost_[best] = then;
+            ++size_[best];
+            total += least;
+        }
+        return total;
+    }
+
+    // Count the steps that a record of the pool has with the members of a group, in `adds_`.
+    void count_steps(i64 at, i64 g) {
+        for (i64 a = 0; a < e_.columns(); ++a) {
+            const i64 x = e_.code(pool_[at], a);
+            adds_(at, a) = 0;
+            for (i64 i = 0; i < pool_.size && x >= 0; ++i)
+                if (labels_[i] == g && e_.code(pool_[i], a) >= 0) adds_(at, a) += e_.steps_of(a, x, e_.code(pool_[i], a));
+        }
+    }
+
+    const Prices& p_;
+    const Exposure& e_;
+    const GroupCodes& codes_;
+    Span<const i64> pool_;
+    Span<i64> labels_;
+    i64 k_, count_, floor_;
+    // Of each group: cells, their ticks, those of a record, and its records.
+    RecordExtents cells_;
+    Grid<i64> now_;
+    Array<i64> cost_, size_;
+    Array<i64> out_, value_;  // ticks of cells; by record, ticks of the open group with it
+    // Of each group and sensitive column: steps of all ordered pairs, and known values; by record, its steps with a group.
+    Grid<i64> near_, known_, adds_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,73 @@
+// Losses of cells in whole ticks: sums never drift, so that ties are ties whatever was added first.
+#pragma once
+#include <cmath>
+#include <tuple>
+
+#include "shared/array.hpp"
+
+namespace shoal {
+
+enum ColumnKind : i64 { INTERVAL, TREE, FLAT };
+
+// What the cells of each column cost. See `Prices` in shoal.kernels.price.cells for the fields.
+struct Prices {
+    i64 one;
+    Span<const i64> kind, card, missing;
+    Span<const double> scale, unit, place, top;
+    Span<const i64> place_at;
+    Span<const i32> tree;
+    Span<const i64> steps, tree_at, sizes, size_at, word_at, pair, pair_at;
+
+    i64 columns() const { return kind.size; }
+
+    using Ints = Span<const i64>;
+    using Reals = Span<const double>;
+    using Fields = std::tuple<
+        i64, Ints, Ints, Ints, Reals, Reals, Reals, Reals, Ints, Span<const i32>, Ints, Ints, Ints, Ints, Ints, Ints, Ints>;
+    static constexpr const char* names =
+        "one, kind, card, missing, scale, unit, place, top, place_at, tree, steps, tree_at, sizes, size_at, word_at, pair, "
+        "pair_at";
+};
+
+inline i64 round_ticks(double ticks) { return i64(std::floor(ticks + 0.5)); }
+
+// Ticks of the whole loss of column `a`.
+inline i64 whole_of(const Prices& p, i64 a) { return round_ticks(p.unit[a]); }
+
+// Ticks of an interval between two codes that are not missing.
+inline i64 interval_cell(const Prices& p, i64 a, i64 low, i64 high) {
+    const i64 at = p.place_at[a];
+    return round_ticks(smaller(1.0, (p.top[at + high] - p.place[at + low]) * p.scale[a]) * p.unit[a]);
+}
+
+// Ticks of an interval or tree cell between two codes, computed from the column's ends or its tree.
+inline i64 compute_cell(const Prices& p, i64 a, i64 low, i64 high) {
+    if (p.kind[a] == INTERVAL) {
+        if (high == p.missing[a]) return low == high ? 0 : whole_of(p, a);
+        return interval_cell(p, a, low, high);
+    }
+    i64 at = p.tree_at[a];
+    while (p.tree[at + low] != p.tree[at + high]) at += p.card[a];
+    return p.steps[at + low];
+}
+
+// Ticks of an interval or tree cell, looked up where the column lists its pairs.
+inline i64 cell(const Prices& p, i64 a, i64 low, i64 high) {
+    if (p.pair_at[a] >= 0) return p.pair[p.pair_at[a] + low * p.card[a] + high];
+    return compute_cell(p, a, low, high);
+}
+
+// Ticks of a flat column's cell of `count` values, of which `high` is the last.
+inline i64 set_cell(const Prices& p, i64 a, i64 count, i64 high) {
+    if (count > 1 && high == p.missing[a]) return whole_of(p, a);
+    return p.sizes[p.size_at[a] + count];
+}
+
+// Mean over columns of their prices without weights, each between 0 and 1. No column may weigh next to nothing.
+inline double mean_price(const Prices& p, Span<const i64> ticks) {
+    double total = 0.0;
+    for (i64 a = 0; a < ticks.size; ++a) total += double(ticks[a]) / p.unit[a];
+    return total / double(ticks.size);
+}
+
+}  // namespace shoal

@@ -1,0 +1,135 @@
+// Price many cells at a time: a group's cell with each of some values, and with each of some other groups.
+//
+// One column after another, so that inner loops read plain arrays.
+#pragma once
+#include "price/extents.hpp"
+
+namespace shoal {
+
+// Ticks of a group's cell with each of some known values in it as well.
+template <class E, class Value>
+void cells_with(const Prices& p, const E& ext, i64 g, i64 a, Span<const Value> values, Span<i64> out) {
+    const i64 low = ext.low(a, g), high = ext.high(a, g), card = p.card[a], missing = p.missing[a];
+    if (p.kind[a] == FLAT) {
+        const i64 count = count_values(p, ext, g, a), word = p.word_at[a], whole = whole_of(p, a);
+        Span<const i64> sizes = p.sizes.slice(p.size_at[a], p.size_at[a + 1]);
+        for (i64 v = 0; v < values.size; ++v) {
+            const i64 code = values[v];
+            const i64 more = count + !(ext.bits(word + (code >> 6), g) & bit_of(code));
+            out[v] = more > 1 && larger(code, high) == missing ? whole : sizes[more];
+        }
+    } else if (p.pair_at[a] >= 0) {
+        Span<const i64> pair = p.pair.slice(p.pair_at[a], p.pair_at[a] + card * card);
+        for (i64 v = 0; v < values.size; ++v) {
+            const i64 code = values[v];
+            out[v] = pair[smaller(low, code) * card + larger(high, code)];
+        }
+    } else {
+        for (i64 v = 0; v < values.size; ++v) {
+            const i64 code = values[v];
+            out[v] = compute_cell(p, a, smaller(low, code), larger(high, code));
+        }
+    }
+}
+
+// Ticks of a group's cell with each of some records in it; unknown values leave it as it is. `codes` are the column's;
+// `values` is a buffer for the values of the others.
+template <class E, class Code, class Other, class Value>
+void column_with(
+    const Prices& p, const E& ext, i64 g, i64 a, Span<const Code> codes, Span<const Other> others, Span<Value> values,
+    Span<i64> out
+) {
+    i64 known = 0;
+    // Any code of the group replaces an unknown value, so that the loops below need not ask.
+    const i64 inside = ext.high(a, g) >= 0 ? i64(ext.low(a, g)) : 0;
+    for (i64 i = 0; i < others.size; ++i) {
+        const i64 code = codes[others[i]];
+        known += code >= 0;
+        values[i] = Value(code >= 0 ? code : inside);
+    }
+    cells_with(p, ext, g, a, Span<const Value>(values.slice(0, others.size)), out);
+    if (known == others.size) return;
+    const i64 now = own_cell(p, ext, g, a);
+    for (i64 i = 0; i < others.size; ++i)
+        if (codes[others[i]] < 0) out[i] = now;
+}
+
+// Add to `out` the ticks of a record of a group with each of some records in it; `values` and `ticks` are buffers.
+template <class E, class Code, class Other, class Value>
+void costs_with(
+    const Prices& p, const E& ext, i64 g, Table<const Code> codes, Span<const Other> others, Span<Value> values,
+    Span<i64> ticks, Span<i64> out
+) {
+    for (i64 a = 0; a < codes.rows; ++a) {
+        Span<const Code> column = codes[a];
+        if (p.pair_at[a] >= 0) {
+            const i64 low = ext.low(a, g), high = ext.high(a, g), card = p.card[a];
+            Span<const i64> pair = p.pair.slice(p.pair_at[a], p.pair_at[a] + card * card);
+            const i64 now = high >= 0 ? pair[low * card + high] : 0;
+            for (i64 i = 0; i < others.size; ++i) {
+                const i64 code = column[others[i]];
+                out[i] += code >= 0 ? pair[smaller(low, code) * card + larger(high, code)] : now;
+            }
+        } else {
+            column_with(p, ext, g, a, column, others, values, ticks);
+            for (i64 i = 0; i < others.size; ++i) out[i] += ticks[i];
+        }
+    }
+}
+
+// Add to `out` the ticks of tree cells from the lowest to the highest code of a group and each of others.
+template <class E>
+void joint_nodes(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 stop, Span<i64> out) {
+    const i64 first = ext.low(a, g), last = ext.high(a, g), card = p.card[a], groups = stop - start;
+    Span<const i32> tree = p.tree.slice(p.tree_at[a], p.tree_at[a + 1]);
+    Span<const i64> steps = p.steps.slice(p.tree_at[a], p.tree_at[a + 1]);
+    auto common = [&](i64 lower, i64 upper) {
+        i64 at = 0;
+        while (tree[at + lower] != tree[at + upper]) at += card;
+        return steps[at + lower];
+    };
+    if (card > groups) {
+        for (i64 h = 0; h < groups; ++h)
+            out[h] += common(smaller(first, i64(ext.low(a, start + h))), larger(last, i64(ext.high(a, start + h))));
+        return;
+    }
+    // Ancestors of one node lie on one path: the common one of a group is the higher of those of its two ends.
+    Array<i64> table(card);
+    for (i64 code = 0; code < card; ++code) table[code] = common(smaller(first, code), larger(last, code));
+    for (i64 h = 0; h < groups; ++h)
+        if (ext.high(a, start + h) >= 0)
+            out[h] += larger(table[ext.low(a, start + h)], table[ext.high(a, start + h)]);
+}
+
+// Add to `out` the ticks of one column's cell of group `g` and each group from `start` to `stop` as one.
+template <class E>
+void joint_column(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 stop, Span<i64> out) {
+    const i64 first = ext.low(a, g), last = ext.high(a, g), missing = p.missing[a], whole = whole_of(p, a);
+    const i64 groups = stop - start;
+    if (p.kind[a] == INTERVAL) {
+        for (i64 h = 0; h < groups; ++h) {
+            const i64 lower = smaller(first, i64(ext.low(a, start + h))), upper = larger(last, i64(ext.high(a, start + h)));
+            if (upper == missing) out[h] += lower == upper ? 0 : whole;
+            else out[h] += interval_cell(p, a, lower, upper);
+        }
+    } else if (p.kind[a] == FLAT) {
+        Span<const i64> sizes = p.sizes.slice(p.size_at[a], p.size_at[a + 1]);
+        const i64 word = p.word_at[a], end = p.word_at[a + 1];
+        for (i64 h = 0; h < groups; ++h) {
+            i64 count = 0;
+            for (i64 w = word; w < end; ++w) count += popcount(ext.bits(w, g) | ext.bits(w, start + h));
+            out[h] += count > 1 && larger(last, i64(ext.high(a, start + h))) == missing ? whole : sizes[count];
+        }
+    } else {
+        joint_nodes(p, ext, g, a, start, stop, out);
+    }
+}
+
+// Ticks of a record of group `g` and each of the groups from `start` to `stop` as one.
+template <class E>
+void joint_costs(const Prices& p, const E& ext, i64 g, i64 start, i64 stop, Span<i64> out) {
+    for (i64 h = 0; h < stop - start; ++h) out[h] = 0;
+    for (i64 a = 0; a < p.columns(); ++a) joint_column(p, ext, g, a, start, stop, out);
+}
+
+}  // namespace shoal

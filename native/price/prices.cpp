@@ -1,0 +1,115 @@
+// Price lists and prices of groups, and entry points through which tests reach functions that other kernels inline.
+#include "price/many.hpp"
+#include "shared/bind.hpp"
+#include "shared/heap.hpp"
+
+namespace shoal {
+namespace {
+
+// Ticks of every low and high code of the columns that have a place in the list.
+void list_pairs(Prices p, Span<const i64> pair_at, Span<i64> pair) {
+    pair.fill(0);
+    for (i64 a = 0; a < pair_at.size; ++a) {
+        if (pair_at[a] < 0) continue;
+        const i64 card = p.card[a];
+        for (i64 low = 0; low < card; ++low)
+            for (i64 high = low; high < card; ++high)
+                pair[pair_at[a] + low * card + high] = compute_cell(p, a, low, high);
+    }
+}
+
+void widest_columns(Prices p, Table<const i32> codes, Span<const i64> starts, Span<i64> out) {
+    Extents ext(p, 1);
+    for (i64 g = 0; g < out.size; ++g) {
+        clear(ext, 0);
+        for (i64 i = starts[g]; i < starts[g + 1]; ++i) extend_all(p, ext, 0, codes, i);
+        i64 most = -1;
+        out[g] = 0;
+        for (i64 a = 0; a < codes.rows; ++a) {
+            const i64 cost = own_cell(p, ext, 0, a);
+            if (cost > most) {
+                most = cost;
+                out[g] = a;
+            }
+        }
+    }
+}
+
+void probe_cells(Prices p, i64 a, Span<const i64> low, Span<const i64> high, Span<i64> out) {
+    for (i64 i = 0; i < out.size; ++i) out[i] = cell(p, a, low[i], high[i]);
+}
+
+double probe_mean_price(Prices p, Span<const i64> ticks) { return mean_price(p, ticks); }
+
+// For the first 1, 2, ... rows as one group: ticks of each cell, the same as foretold by `cost_with`, and both sums.
+template <class Code>
+void probe_growth(
+    Prices p, Table<const Code> codes, Span<const i64> rows, Table<i64> cells, Table<i64> foretold, Table<i64> totals
+) {
+    RecordExtents ext(p, 2);
+    open_group(p, ext, 0, codes, rows[rows.size - 1], foretold[0]);
+    open_group(p, ext, 0, codes, rows[0], foretold[0]);
+    for (i64 i = 0; i < rows.size; ++i) {
+        if (i > 0) totals(i, 0) = cost_with(p, ext, 0, codes, rows[i], cells[i - 1], foretold[i]);
+        extend_all(p, ext, 0, codes, rows[i]);
+        totals(i, 1) = own_cells(p, ext, 0, cells[i]);
+        // Joining groups of one, in the other place, must give the same.
+        extend_all(p, ext, 1, codes, rows[i]);
+        join(ext, 0, 1);
+        copy_cells(ext, 0, ext, 1);
+    }
+}
+
+// Ticks of a group with each of some other records.
+template <class Code>
+void probe_costs_with(Prices p, Table<const Code> codes, Span<const i64> group, Span<const i64> others, Span<i64> out) {
+    RecordExtents ext(p, 1);
+    for (i64 row : group) extend_all(p, ext, 0, codes, row);
+    Array<i32> values(others.size);
+    Array<i64> ticks(others.size);
+    out.fill(0);
+    costs_with(p, ext, 0, codes, others, values.span(), ticks.span(), out);
+}
+
+// Ticks of every group, of every group with the first, and of the first with each record; and of the first and last as one.
+i64 probe_groups(
+    Prices p, Table<const i32> codes, Span<const i64> ids, Span<i64> own, Span<i64> joint, Span<i64> grown
+) {
+    const i64 count = own.size;
+    Extents ext(p, count);
+    for (i64 i = 0; i < ids.size; ++i) extend_all(p, ext, ids[i], codes, i);
+    for (i64 g = 0; g < count; ++g) own[g] = own_cost(p, ext, g);
+    joint_costs(p, ext, 0, 0, count, joint);
+    Array<i64> ticks(ids.size);
+    grown.fill(0);
+    for (i64 a = 0; a < codes.rows; ++a) {
+        cells_with(p, ext, 0, a, codes[a], ticks.span());
+        for (i64 i = 0; i < ids.size; ++i) grown[i] += ticks[i];
+    }
+    join(ext, 0, count - 1);
+    return own_cost(p, ext, 0);
+}
+
+// Sort keys with a heap.
+void probe_heap(Span<i64> keys, Span<i64> sorted) {
+    make_heap(keys, keys.size);
+    for (i64 i = 0; i < sorted.size; ++i) sorted[i] = pop_heap(keys, keys.size - i);
+}
+
+i64 probe_price_key(double price, i64 place) { return price_key(price, place); }
+
+}  // namespace
+
+SHOAL_KERNELS {
+    kernels.add("list_pairs", "prices, pair_at, pair", &list_pairs);
+    kernels.add("widest_columns", "prices, codes, starts, out", &widest_columns);
+    kernels.add("probe_cells", "prices, column, low, high, out", &probe_cells);
+    kernels.add("probe_mean_price", "prices, ticks", &probe_mean_price);
+    kernels.add("probe_growth", "prices, codes, rows, cells, foretold, totals", &probe_growth<i16>, &probe_growth<i32>);
+    kernels.add("probe_costs_with", "prices, codes, group, others, out", &probe_costs_with<i16>, &probe_costs_with<i32>);
+    kernels.add("probe_groups", "prices, codes, ids, own, joint, grown", &probe_groups);
+    kernels.add("probe_heap", "keys, sorted", &probe_heap);
+    kernels.add("probe_price_key", "price, place", &probe_price_key);
+}
+
+}  // namespace shoal
