@@ -47,7 +47,7 @@ ADULT_NINE = (
     "salary-class",
 )  # fmt: skip
 CENSUS_EIGHT = ("age", "sex", "postcode", "region", "marital_status", "education", "occupation", "industry")
-LIBRARIES = ("numpy", "numba", "polars")
+LIBRARIES = ("numpy", "polars")
 
 Work = Callable[[], Any]
 
@@ -81,7 +81,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """Times of one case in seconds; ``first`` is the first call, compilation included."""
+    """Times of one case in seconds; ``first`` is the first call, imports included."""
 
     name: str
     seconds: float

@@ -60,23 +60,6 @@ install() {
     fi
 }
 
-# Compile the kernels of an installed checkout, for good, and anew only where their code has changed: beside them stands
-# what they were compiled of, so that checkouts with the same kernels share them.
-compile() {
-    cache=${SHOAL_CACHE:-${XDG_CACHE_HOME:-${HOME-}/.cache}/shoal}
-    made="$cache/kernels/made-of-$({
-        find src/shoal/kernels src/shoal/warming.py -name '*.py' | LC_ALL=C sort | xargs cat
-        grep '^numba==' constraints.txt
-        .venv/bin/python -VV
-        uname -m
-        sed -n '/^flags/{p;q}' /proc/cpuinfo 2>/dev/null
-    } | cksum | tr ' ' -)"
-    if [ ! -e "$made" ]; then
-        .venv/bin/shoal warm >&2
-        touch "$made" 2>/dev/null || true
-    fi
-}
-
 # Spark runs on Java: install it where that is allowed. Elsewhere tests of Spark are skipped, and say so.
 install_java() {
     if command -v java >/dev/null 2>&1 || [ -n "${JAVA_HOME-}" ] || [ "$(id -u)" != 0 ]; then

@@ -75,11 +75,10 @@ ALLOWED: dict[str, set[str]] = {
     "comparing": OPEN | BELOW_PIPELINE | {"pipeline", "running", "streaming"},
     "starting": OPEN | BELOW_PIPELINE | {"pipeline", "streaming", "running"},
     "vault": OPEN | BELOW_PIPELINE,
-    "warming": OPEN | BELOW_PIPELINE | {"pipeline", "census"},
     "papers": OPEN | BELOW_PIPELINE | {"pipeline", "running", "census"},
     "downloads": OPEN | {"io", "running", "vault"},
     "remote": OPEN | {"downloads", "io", "vault"},
-    "cli": OPEN | BELOW_PIPELINE | ABOVE | {"papers", "warming", "remote", "web"},
+    "cli": OPEN | BELOW_PIPELINE | ABOVE | {"papers", "remote", "web"},
     "web": OPEN | BELOW_PIPELINE | ABOVE,
 }
 
@@ -90,8 +89,6 @@ ROWS = {"frame", "quasi_codes", "row_keys", "subjects", "table", "memory", "orig
 
 # Libraries that only these parts may load.
 ONLY_IN = {
-    "numba": {"kernels/caching.py"},
-    "llvmlite": {"kernels/caching.py", "kernels/packing.py", "kernels/tiers.py"},
     "duckdb": {"engines/duckdb.py"},
     "psycopg": {"engines/postgres.py"},
     "adbc_driver_postgresql": {"engines/postgres.py"},
@@ -104,7 +101,7 @@ ONLY_IN = {
     "xlsxwriter": {"io/workbook.py"},
 }
 NOT_AT_START = {
-    "numba", "polars", "plotly", "duckdb", "pyspark", "sklearn", "scipy", "pandas", "pyarrow", "fastapi",
+    "polars", "plotly", "duckdb", "pyspark", "sklearn", "scipy", "pandas", "pyarrow", "fastapi",
     "sqlalchemy", "uvicorn", "cryptography", "argon2", "matplotlib", "pyreadstat", "fastexcel", "xlsxwriter",
 }  # fmt: skip
 DOCUMENTED = [
@@ -231,7 +228,7 @@ def test_the_verifier_loads_nothing_else_of_ours() -> None:
     others = [name for name in ours if name not in ("shoal", "shoal.errors", "shoal.verify")]
     assert "shoal.verify.gate" in others
     assert [name for name in others if not name.startswith("shoal.verify.")] == []
-    assert not {name.split(".")[0] for name in loaded} & {"numba", "llvmlite", "pydantic", "narwhals"}
+    assert not {name.split(".")[0] for name in loaded} & {"pydantic", "narwhals"}
 
 
 def test_the_pipeline_gets_concrete_classes_from_the_registry() -> None:

@@ -24,8 +24,6 @@
 //   answered between calls, which is why long work is cut into calls of parts or blocks, as `cores.share` does.
 // * Tests compare every kernel with a plain reference in Python. Kernels named `probe_...` let them reach functions that other
 //   kernels inline; nothing else calls these.
-// * Until all families are native, numba kernels take helpers of native families from shoal.kernels.frozen. Port a family's
-//   Python modules and drop their imports of it; the folder goes with the last.
 // * Memory that runs out raises MemoryError (std::bad_alloc); allocate with Array, outside of inner loops.
 // * Results are the same for every compiler, level and number of threads. Sums of floats keep the order of their loop;
 //   never -ffast-math. Integer division and remainder of negative numbers round down in Python: use `floor_div`.

@@ -17,7 +17,7 @@ from shoal.errors import ParameterError
 from shoal.grammar import pairs, parse_hierarchy, parse_model, split_columns, typed_value
 from shoal.version import VERSION
 
-HEAVY = {"numba", "polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy"}
+HEAVY = {"polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy"}
 COMMANDS = ["demo", "check", "explore", "values", "run", "anonymize", "verify", "audit", "risk", "measure", "list"]
 
 

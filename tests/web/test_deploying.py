@@ -74,8 +74,6 @@ def test_the_unit_may_write_where_the_server_does(served: list[Settings]) -> Non
     service = unit()
     assert service["ProtectSystem"] == "strict"
     assert service["ProtectHome"] == "yes"
-    environment = dict(one.split("=", 1) for one in shlex.split(service["Environment"]))
-    assert environment["SHOAL_CACHE"] == f"/var/cache/{service['CacheDirectory']}"
     assert f"--data /var/lib/{service['StateDirectory']} " in service["ExecStart"]
     assert (service["StateDirectoryMode"], service["UMask"]) == ("0700", "0077")
 
@@ -83,19 +81,17 @@ def test_the_unit_may_write_where_the_server_does(served: list[Settings]) -> Non
 def test_the_container_gives_its_user_what_it_writes_to(
     served: list[Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In this order: what is installed, the user and folders of that user's, then kernels as that user."""
+    """Packages are installed first, then the user and its folder are made, then the server is started as that user."""
     monkeypatch.delenv("SHOAL_DATABASE", raising=False)
     lines = [line.partition(" ")[::2] for line in block("dockerfile").splitlines()]
     at = {word: place for place, (word, _) in enumerate(lines)}
     users = [place for place, (word, text) in enumerate(lines) if word == "RUN" and "useradd" in text]
-    warm = lines.index(("RUN", "shoal warm"))
-    assert users[0] < at["USER"] < warm < at["CMD"]
+    assert users[0] < at["USER"] < at["CMD"]
     assert at["USER"] < at["VOLUME"]
     user, volume = lines[at["USER"]][1], lines[at["VOLUME"]][1]
-    cache = dict([lines[at["ENV"]][1].split("=", 1)])["SHOAL_CACHE"]
     made = re.search(rf"install -d -o {user} -g {user} -m 700 (.*)", lines[users[0]][1])
     assert made is not None
-    assert set(made[1].split()) == {volume, cache}
+    assert set(made[1].split()) == {volume}
     extras = re.search(r"shoal\[(.*?)\]", block("dockerfile"))
     assert extras is not None
     assert {"web", "postgres", "duckdb", "formats"} == set(extras[1].split(","))

@@ -27,7 +27,6 @@ EXAMPLES = {
     "serve": "shoal serve --data shoal-data",
     "reproduce": "shoal reproduce --list",
     "data": "shoal data hospital",
-    "warm": "shoal warm",
     "list": "shoal list models",
     "hierarchy suggest": "shoal hierarchy suggest patients.csv zip -o zip.csv",
     "hierarchy show": "shoal hierarchy show patients.toml zip",

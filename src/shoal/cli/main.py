@@ -46,7 +46,6 @@ from shoal.cli.start import start
 from shoal.cli.values import values
 from shoal.cli.vault import app as vault
 from shoal.cli.verify import verify
-from shoal.cli.warm import warm
 from shoal.errors import ShoalError
 from shoal.params import nearest
 from shoal.version import VERSION
@@ -78,7 +77,7 @@ app.add_typer(registry, name="registry", rich_help_panel=KEEP)
 app.add_typer(log, name="log", rich_help_panel=KEEP)
 app.add_typer(remote, name="remote", rich_help_panel=KEEP)
 app.command(rich_help_panel=MAKE)(serve)
-for command in (reproduce, data, warm):
+for command in (reproduce, data):
     app.command(rich_help_panel=FIND)(command)
 app.command(name="list", rich_help_panel=FIND)(list_names)
 give_examples(app)

@@ -39,8 +39,8 @@ _RENEW = 1.0  # seconds; a lease lasts thirty times as long
 _LONGEST_LINE = 1 << 28
 # Ours, and what libraries and the dynamic linker need, such as files by which a database that is offered knows us; no
 # secret that the server was started with.
-_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "SHOAL_CACHE", "POLARS_MAX_THREADS",
-           "LD_LIBRARY_PATH", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "VIRTUAL_ENV",
+_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "POLARS_MAX_THREADS",
+           "LD_LIBRARY_PATH", "VIRTUAL_ENV",
            "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY")  # fmt: skip
 
 

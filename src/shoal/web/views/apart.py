@@ -29,8 +29,7 @@ SECONDS = 60.0  # likewise, on a machine that has other things to do, too
 _START = 120.0
 _MOST = 64 << 20  # bytes of an answer
 # What libraries and the dynamic linker need; no secret that the server was started with, and none of a database.
-_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "SHOAL_CACHE", "LD_LIBRARY_PATH", "NUMBA_CACHE_DIR",
-           "XDG_CACHE_HOME", "VIRTUAL_ENV")  # fmt: skip
+_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 # Threads have stacks, which count as memory; a file for a page needs few of them.
 _FEW_THREADS = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _idle: list[Reader] = []

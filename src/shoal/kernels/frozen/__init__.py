@@ -1,1 +1,0 @@
-"""Numba code of native families, for kernels that are still numba themselves; deleted with the last of these."""
