@@ -100,6 +100,12 @@ void inherit_bounds(
     }
 }
 
+// Cost of a node if just the rows that check `w` suppressed are lost (-1: none).
+double node_cost(const Search& search, Span<const i16> levels, i64 w) {
+    require_size("node_cost", "levels", levels.size, search.plain.rows);
+    return search.cost(levels, w);
+}
+
 // Nodes one level below in one attribute, the cheapest first, and what each costs if nothing is suppressed.
 std::tuple<Array<i64>, Array<double>> children(i64 node, const Listed& listed, Table<const double> plain) {
     struct Child {
@@ -173,6 +179,7 @@ void rule_out(i64 height, i64 above, const Listed& listed, Span<u8> hopeless) {
 SHOAL_KERNELS {
     kernels.add("list_nodes", "heights, nodes, offsets, levels", &list_nodes);
     kernels.add("inherit_bounds", "height, listed, known, done, search, bounds", &inherit_bounds);
+    kernels.add("node_cost", "search, levels, w", &node_cost);
     kernels.add("children", "node, listed, plain", &children);
     kernels.add("climb", "node, listed, plain, done, allowed", &climb);
     kernels.add("rule_out", "height, above, listed, hopeless", &rule_out);

@@ -50,6 +50,7 @@ def test_a_node_is_bounded_by_the_best_check_that_its_parents_know(heights: list
         if hopeless[node] or any(hopeless[parent] for parent in parents):
             assert (bound, known.hopeless[node]) == (np.inf, 1)
             continue
+        assert kernel.node_cost(search, nodes.levels[node], 2) == pytest.approx(cost(node, 2))
         costs = {check: cost(node, check) for check in (source[parent] for parent in parents) if check >= 0}
         assert bound == pytest.approx(max([cost(node, -1), *costs.values()]))
         kept = done[node] and source[node] >= 0

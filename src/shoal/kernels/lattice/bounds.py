@@ -41,6 +41,14 @@ def inherit_bounds(height: int, listed: Listed, known: Known, done: np.ndarray, 
     return bounds
 
 
+def node_cost(search: Search, levels: np.ndarray, w: int) -> float:
+    """Compute the cost of a node, int16 (attributes,), if just the rows that check ``w`` suppressed are lost (-1: none).
+
+    Cost: O(attributes).
+    """
+    return _native.node_cost(search, levels, w)
+
+
 def children(node: int, listed: Listed, plain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """List the nodes one level below in one attribute, cheapest first, and what each costs if nothing is suppressed."""
     below, costs = _native.children(node, listed, plain)
