@@ -221,6 +221,15 @@ def test_groups_with_one_representative_are_one_class_whose_cell_covers_all() ->
     assert released.cells["q"].texts().to_list() == ["[10,20]", "[30,40]"]
 
 
+@pytest.mark.parametrize("name", ["set-partition", "k-optimize", "genetic"])
+def test_blocks_are_published_by_representatives(name: str) -> None:
+    frame = pl.DataFrame({"q": [1, 2, 3, 4, 5, 6, 7, 8] * 3, "s": ["x", "y", "z"] * 8})
+    settings = {"q": {"style": "representative", "snap": "off"}}
+    table = shoal.read(frame, quasi=["q"], sensitive=["s"], settings=settings)
+    release = shoal.anonymize(table, algorithm=name, models=["k=5", "distinct-l=2"], seed=1, acknowledge=["W-TIGHT"])
+    assert 1 < release.frame["q"].n_unique() < 8
+
+
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=12))
 def test_the_widest_interval_of_a_class_has_the_class_s_representative(pairs: list[tuple[int, int]]) -> None:
     ends = [sorted(pair) for pair in pairs]

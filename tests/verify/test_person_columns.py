@@ -71,6 +71,11 @@ def _numbers(rng: np.random.Generator, n: int) -> list[str]:
     return [form(int(one)) for one in rng.permutation(n)]
 
 
+def letters(number: int) -> str:
+    """A number in letters, as names have."""
+    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
 def measured(rng: np.random.Generator, n: int) -> dict[str, pl.Series]:
     """Columns that are measured: nobody is known by them, however few people share a value."""
     days = rng.integers(0, 4000, n)
@@ -105,13 +110,31 @@ def test_rows_of_different_people_are_none_of_one_person(seed: int) -> None:
     frame = people(rng, int(rng.integers(60, 400)))
     n = frame.height
     frame = frame.with_columns(
-        surname=pl.Series(rng.choice([f"Family{one}" for one in range(n // 3)], n)),
+        surname=pl.Series(rng.choice([f"Family {letters(one)}" for one in range(n // 3)], n)),
         region=pl.col("zip").str.slice(0, 3), constant=pl.lit("x"), empty=pl.lit(None, dtype=pl.String),
         born=2020 - pl.col("age"), group=pl.col("sex") + (pl.col("age") // 30).cast(pl.String),
         **measured(rng, n),
     )  # fmt: skip
     dropped = [name for name in frame.columns if name not in (*QUASI, "surname", "disease")]
     assert codes(frame, hidden=["surname", "empty"], dropped=dropped, published=["disease"]) == []
+
+
+@pytest.mark.parametrize("seed", range(many(12, 500)))
+def test_a_declared_number_that_repeats_is_refused_whatever_its_rows_have(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 60))
+    rows = np.repeat(np.arange(n), rng.integers(1, 7, n))
+    # All quasi-identifiers are those of a visit, which differ from row to row.
+    frame = people(rng, len(rows)).with_columns(
+        number=pl.Series([f"{'P' * (seed % 2)}{10_000 + 97 * one}" for one in rows.tolist()]),
+        name=pl.Series([f"Person {letters(one)}" for one in rows.tolist()]), row=pl.Series(np.arange(len(rows))),
+        born=pl.Series([f"19{50 + one % 50}-01-{1 + one % 28:02d}" for one in rows.tolist()]),
+    )  # fmt: skip
+    repeats = ["W-ROWS"] if len(rows) > n else []
+    assert codes(frame, hidden=["number"]) == repeats
+    assert codes(frame, hidden=["name"], tokens=["name"]) == repeats
+    assert codes(frame.with_columns(pl.col("number").cast(pl.Categorical)), hidden=["number"]) == repeats
+    assert codes(frame, hidden=["row", "name", "born"], dropped=["number"]) == []
 
 
 @pytest.mark.parametrize("seed", range(many(12, 500)))
@@ -154,6 +177,28 @@ def test_hospitals_are_no_people(seed: int) -> None:
         assert codes(frame, quasi=quasi, dropped=["hospital"], published=published) == []
 
 
+@pytest.mark.parametrize("seed", range(many(4, 60)))
+@pytest.mark.parametrize("role", ["dropped", "published"])
+def test_a_panel_of_nearly_as_many_people_as_combinations_is_found(role: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # 60 ages, two sexes and eight postcodes are 960 combinations, of which people share some and leave others.
+    n = int(rng.integers(780, 960))
+    frame = people(rng, n).with_columns(
+        age=pl.Series(rng.integers(20, 80, n)), zip=pl.Series(rng.integers(1000, 1008, n).astype(str)),
+        pid=pl.Series(1 + rng.permutation(n)),
+    )[np.repeat(np.arange(n), 6)]  # fmt: skip
+    expected = "W-ROWS" if role == "dropped" else "W-IDENTIFIES:pid"
+    assert codes(frame, **{role: ["pid"]}) == [expected]
+
+
+def test_numbers_of_combinations_are_of_no_people() -> None:
+    ages, sexes, zips = np.divmod(np.arange(960), 16)[0], np.arange(960) % 2, np.arange(960) // 2 % 8
+    rng = np.random.default_rng(1)
+    numbers = 1 + rng.permutation(960)
+    frame = pl.DataFrame({"age": ages, "sex": sexes, "zip": zips, "stratum": numbers})[rng.integers(0, 960, 6000)]
+    assert codes(frame, dropped=["stratum"]) == []
+
+
 @pytest.mark.parametrize("role", ["dropped", "published"])
 def test_a_panel_whose_people_share_few_combinations_is_found(role: str) -> None:
     rng = np.random.default_rng(1)
@@ -173,7 +218,8 @@ def test_first_names_are_of_different_people(seed: int) -> None:
     # A name goes with the sex, and is commoner in some years of birth than in others.
     fashion = np.clip((frame["age"].to_numpy() + rng.normal(0, 18, 1000) - 18) // 4, 0, 20).astype(int)
     names = [
-        f"{sex}{year}{one}" for sex, year, one in zip(frame["sex"], fashion, rng.integers(0, 8, 1000), strict=True)
+        f"{sex} {letters(8 * year + one)}"
+        for sex, year, one in zip(frame["sex"], fashion, rng.integers(0, 8, 1000), strict=True)
     ]
     assert codes(frame.with_columns(first=pl.Series(names)), hidden=["first"]) == []
 

@@ -31,7 +31,8 @@ def block_cells(column: Column, blocks: np.ndarray | None) -> tuple[CellColumn, 
             raise ParameterError(f"The blocks of '{column.name}' are not runs of its values.")
         cells = IntervalCells.of(column, low, high) if column.kind != TREE else _nodes(column, low, high, sizes)
     _, first, number = np.unique(cells.keys, return_index=True, return_inverse=True)
-    return cells.merge(number, first), number[of].astype(np.int32)
+    number = number.astype(np.int32)
+    return cells.merge(number, first), number[of]
 
 
 def _nodes(column: Column, low: np.ndarray, high: np.ndarray, sizes: np.ndarray) -> TreeCells:
