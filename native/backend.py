@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-import subprocess
 import sys
+import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 from scikit_build_core import build as base
 from scikit_build_core.build import *  # noqa: F403 - hooks that stay as they are
+
+_MODULE = "shoal/kernels/_native."
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
@@ -22,24 +24,25 @@ def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
 get_requires_for_build_editable = get_requires_for_build_wheel
 
 
-def build_wheel(*arguments: Any) -> str:
+def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """Build a wheel."""
     _choose_compiler()
-    return base.build_wheel(*arguments)
+    return base.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
-def build_editable(*arguments: Any) -> str:
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """Build kernels into src/shoal/kernels, and a wheel that adds src to Python's path.
 
     scikit-build-core's own editable wheels look modules up before PYTHONPATH does, which hides other copies of Shoal.
     """
-    _choose_compiler()
-    configure = ["-S", ".", "-B", "build/editable", "-G", "Ninja", "--fresh", f"-DPython_EXECUTABLE={sys.executable}"]
-    for options in ([*configure, *shlex.split(os.environ.get("CMAKE_ARGS", ""))], ["--build", "build/editable"]):
-        if subprocess.run(["cmake", *options], check=False).returncode:
-            raise SystemExit("Building Shoal's kernels failed: see the compiler's messages above.")
+    Path("build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir="build") as folder:
+        with zipfile.ZipFile(Path(folder, build_wheel(folder, config_settings))) as wheel:
+            (module,) = (name for name in wheel.namelist() if name.startswith(_MODULE) and not name.endswith(".pyi"))
+            # Replaced and not overwritten: a running process may have loaded the earlier module.
+            os.replace(wheel.extract(module, folder), Path("src", module))
     Path("build/shoal.pth").write_text(f"{Path('src').absolute()}\n", encoding="utf-8")
-    return base.build_editable(*arguments)
+    return base.build_editable(wheel_directory, config_settings, metadata_directory)
 
 
 def _list_compilers() -> list[str]:
