@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any
 from scikit_build_core import build as base
 from scikit_build_core.build import *  # noqa: F403 - hooks that stay as they are
 
-_MODULE = "shoal/kernels/_native."
+_MODULE = re.compile(r"shoal/kernels/_native\..*(so|pyd)")
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
@@ -37,10 +38,12 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
     """
     Path("build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir="build") as folder:
-        with zipfile.ZipFile(Path(folder, build_wheel(folder, config_settings))) as wheel:
-            (module,) = (name for name in wheel.namelist() if name.startswith(_MODULE) and not name.endswith(".pyi"))
-            # Replaced and not overwritten: a running process may have loaded the earlier module.
-            os.replace(wheel.extract(module, folder), Path("src", module))
+        name = build_wheel(folder, config_settings)
+        with zipfile.ZipFile(Path(folder, name)) as wheel:
+            (module,) = (entry for entry in wheel.namelist() if _MODULE.fullmatch(entry))
+            wheel.extract(module, folder)
+        # Replaced and not overwritten: a running process may have loaded the earlier module.
+        os.replace(Path(folder, module), Path("src", module))
     Path("build/shoal.pth").write_text(f"{Path('src').absolute()}\n", encoding="utf-8")
     return base.build_editable(wheel_directory, config_settings, metadata_directory)
 
