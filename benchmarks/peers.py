@@ -282,7 +282,7 @@ def _row(tool: str, data: Data, k: int | None, answer: dict[str, Any], more: dic
 def as_table(rows: Iterable[Row]) -> Table:
     """The results for people."""
     right = {"justify": "right"}
-    table = Table("tool", "data", title="Seconds are the best call's; the first compiles or loads kernels")
+    table = Table("tool", "data", title="Seconds are the best call's; the first loads libraries, too")
     for heading in ("k", "seconds", "first", "MB", "classes", "smallest", "loss"):
         table.add_column(heading, **right)  # type: ignore[arg-type]
     table.add_column("figures (seconds)")

@@ -41,7 +41,7 @@ LABELS: dict[str, dict[str, Any]] = {
 
 
 def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
-    """Group Adult once to compile and once to time; loss of the groups, seconds and peak of memory of this process."""
+    """Group Adult once to warm up and once to time; loss of the groups, seconds and peak of memory of this process."""
     from shoal.algorithms.after_suppression import outcome
     from shoal.algorithms.base import Problem
     from shoal.catalogue import make

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import shlex
+import re
 import shutil
-import subprocess
 import sys
+import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 from scikit_build_core import build as base
 from scikit_build_core.build import *  # noqa: F403 - hooks that stay as they are
+
+_MODULE = re.compile(r"shoal/kernels/_native\..*(so|pyd)")
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
@@ -22,24 +25,27 @@ def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
 get_requires_for_build_editable = get_requires_for_build_wheel
 
 
-def build_wheel(*arguments: Any) -> str:
+def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """Build a wheel."""
     _choose_compiler()
-    return base.build_wheel(*arguments)
+    return base.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
-def build_editable(*arguments: Any) -> str:
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """Build kernels into src/shoal/kernels, and a wheel that adds src to Python's path.
 
     scikit-build-core's own editable wheels look modules up before PYTHONPATH does, which hides other copies of Shoal.
     """
-    _choose_compiler()
-    configure = ["-S", ".", "-B", "build/editable", "-G", "Ninja", "--fresh", f"-DPython_EXECUTABLE={sys.executable}"]
-    for options in ([*configure, *shlex.split(os.environ.get("CMAKE_ARGS", ""))], ["--build", "build/editable"]):
-        if subprocess.run(["cmake", *options], check=False).returncode:
-            raise SystemExit("Building Shoal's kernels failed: see the compiler's messages above.")
+    Path("build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir="build") as folder:
+        name = build_wheel(folder, config_settings)
+        with zipfile.ZipFile(Path(folder, name)) as wheel:
+            (module,) = (entry for entry in wheel.namelist() if _MODULE.fullmatch(entry))
+            wheel.extract(module, folder)
+        # Replaced and not overwritten: a running process may have loaded the earlier module.
+        os.replace(Path(folder, module), Path("src", module))
     Path("build/shoal.pth").write_text(f"{Path('src').absolute()}\n", encoding="utf-8")
-    return base.build_editable(*arguments)
+    return base.build_editable(wheel_directory, config_settings, metadata_directory)
 
 
 def _list_compilers() -> list[str]:

@@ -33,31 +33,82 @@ install_postgres() {
     fi
 }
 
-# install EXTRAS: install the checkout with the given extras ("" for none) into .venv, unless that was done; with "dev"
-# the papers, too.
-install() {
+has_compiler() {
+    [ -n "${CXX-}" ] || command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null
+}
+
+# pip_install ARGUMENTS: install with pip into .venv, in the versions of constraints.txt, and show output of failures only.
+pip_install() {
+    log=.venv/install.log
+    if ! .venv/bin/python -m pip install -q -q --disable-pip-version-check --root-user-action=ignore \
+        -c constraints.txt "$@" >"$log" 2>&1; then
+        if ! has_compiler && grep -q "No matching distribution" "$log"; then
+            echo "There is no C++ compiler here and pip reaches no package index: install a compiler (for example the package" \
+                "g++), or give pip access to the package ziglang, which has one." >&2
+        else
+            cat "$log" >&2
+        fi
+        return 1
+    fi
+}
+
+# Print a checksum of what an installation depends on: while it stays the same, there is nothing to do.
+installation() {
+    # The path is part of it because an editable install remembers where the checkout was.
+    {
+        pwd
+        .venv/bin/python -V
+        cat pyproject.toml papers/pyproject.toml constraints.txt CMakeLists.txt native/backend.py native/*/*.[ch]pp
+    } 2>&1 | cksum
+}
+
+is_installed() {
+    [ "$(cat ".venv/.shoal-installed${1:+-$1}" 2>/dev/null)" = "$(installation)" ] &&
+        ls src/shoal/kernels/_native.*.so >/dev/null 2>&1
+}
+
+# prepare EXTRAS: make .venv, with the packages that Shoal needs ("") or that building and testing it need ("dev").
+prepare() {
+    if is_installed "$1"; then
+        return
+    fi
     if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
         python=$(find_python)
         echo "Making a virtual environment in .venv ..." >&2
         "$python" -m venv --clear .venv
     fi
-    stamp=".venv/.shoal-installed${1:+-$1}"
-    # The path is part of it because an editable install remembers where the checkout was.
-    wanted=$({ cat pyproject.toml papers/pyproject.toml constraints.txt; pwd; } | cksum)
-    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
-        echo "Installing Shoal${1:+ with [$1]} into .venv ..." >&2
-        rm -f .venv/.shoal-installed*
-        [ "$1" = dev ] && papers="-e papers" || papers=
-        # shellcheck disable=SC2086 # two words or none
-        .venv/bin/python -m pip install -q -q --disable-pip-version-check --root-user-action=ignore \
-            -c constraints.txt -e ".${1:+[$1]}" $papers || {
-            [ -n "${CXX-}" ] || command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null ||
-                echo "Shoal needs a C++ compiler to build its kernels: install one (for example the package g++), or let" \
-                    "pip download the package ziglang, which has one." >&2
-            return 1
-        }
-        echo "$wanted" >"$stamp"
+    echo "Installing packages into .venv ..." >&2
+    .venv/bin/python -c '
+import sys, tomllib
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)["project"]
+wanted = project["dependencies"] + project["optional-dependencies"].get(sys.argv[1], [])
+print(*(name for name in wanted if not name.startswith("shoal")), sep="\n")
+' "$1" >.venv/packages.txt
+    # Kernels of a development environment are compiled by what is in it, so that a later build compiles only what changed.
+    [ "$1" != dev ] || has_compiler || echo ziglang >>.venv/packages.txt
+    pip_install -r .venv/packages.txt
+}
+
+# build EXTRAS: compile the kernels and install the checkout into .venv; with "dev" all extras and the papers, too.
+build() {
+    if is_installed "$1"; then
+        return
     fi
+    echo "Compiling Shoal's kernels ..." >&2
+    if [ "$1" = dev ]; then
+        pip_install --no-build-isolation -e ".[dev]"
+        pip_install -e papers
+    else
+        pip_install -e .
+    fi
+    installation >".venv/.shoal-installed${1:+-$1}"
+}
+
+# install EXTRAS: install the checkout with the given extras ("" or "dev") into .venv, unless that was done.
+install() {
+    prepare "$1"
+    build "$1"
 }
 
 # Spark runs on Java: install it where that is allowed. Elsewhere tests of Spark are skipped, and say so.

@@ -55,7 +55,7 @@ def many(regular: int, thorough: int) -> int:
     return thorough if THOROUGH else regular
 
 
-# The first call of a kernel compiles it, which no deadline allows for; a required run has to be repeatable.
+# On a busy machine an example may take any time, so there is no deadline; a required run has to be repeatable.
 settings.register_profile(
     "shoal", max_examples=many(25, 250), deadline=None, derandomize=REQUIRE_ALL,
     suppress_health_check=[HealthCheck.too_slow],

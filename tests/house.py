@@ -18,10 +18,8 @@ import shoal
 SOURCE = Path(str(shoal.__file__)).parent
 PAPERS = SOURCE.parents[1] / "papers" / "src" / "shoal_papers"  # the other distribution
 FILES = sorted(SOURCE.rglob("*.py")) + sorted(PAPERS.rglob("*.py"))
-# Open to every package, so that calling them crosses no wall; nor does the door to compiled code, which is one call
-# into what was compiled.
+# Open to every package, so that calling them crosses no wall.
 OPEN = {"errors", "grammar", "params", "catalogue", "version"}
-DOOR = "kernels/compiled.py"
 # What tells the paths through a function apart, beside the operands of `and` and `or`.
 BRANCHES = (
     ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.comprehension, ast.match_case, ast.Assert,
@@ -99,7 +97,7 @@ def _room(code: CodeType) -> str | None:
     path = Path(code.co_filename)
     if not path.is_relative_to(SOURCE):
         return None
-    return "door" if where(path) == DOOR else package(path)
+    return package(path)
 
 
 def crossings() -> int:
@@ -122,7 +120,7 @@ def crossings() -> int:
 
     def see(frame: FrameType, event: str, argument: object) -> None:
         nonlocal count
-        if event != "call" or (into := _room(frame.f_code)) is None or into in OPEN or into == "door":
+        if event != "call" or (into := _room(frame.f_code)) is None or into in OPEN:
             return
         caller = frame.f_back
         while caller is not None and _room(caller.f_code) is None:

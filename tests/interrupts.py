@@ -379,7 +379,7 @@ def main() -> None:
     given = parser.parse_args()
     if os.environ.get("POLARS_MAX_THREADS") != "1":  # a fork has but one thread
         again = [sys.executable, "-m", "tests.interrupts", *sys.argv[1:]]
-        os.execve(sys.executable, again, {**os.environ, "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
+        os.execve(sys.executable, again, {**os.environ, "POLARS_MAX_THREADS": "1", "SHOAL_CORES": "1"})
     seal.MEMORY = 10  # one MiB to derive a key instead of 64
     with tempfile.TemporaryDirectory() as folder:
         storm = Storm(Path(folder), given.seed)

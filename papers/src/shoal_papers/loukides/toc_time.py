@@ -40,7 +40,7 @@ def _scaling(context: Context) -> Outcome:
     whole, k = context.data.adult(), given["k"]
     rows: list[dict[str, Any]] = []
     for make in TIMED.values():
-        # What is compiled at first use is not to be timed.
+        # What is loaded at first use is not to be timed.
         figures(adult_table(sample(whole, 500, 0)), make(k), 0)
     for seed, n in context.each(spots(context, given["rows"]), lambda one: f"seed {one[0]}, {one[1]} rows"):
         generated = context.data.standin("synthetic-a", n=n, sigma=2.5, seed=seed)
@@ -103,7 +103,7 @@ def _subspaces(context: Context) -> Outcome:
     given = context.parameters
     whole, k = context.data.adult(), given["k"]
     rows: list[dict[str, Any]] = []
-    # Compiled before it is timed.
+    # Loaded before it is timed.
     figures(adult_table(sample(whole, 500, 0)), mrg(k, size=50), 0)
     for seed, size in context.each(spots(context, given["s"]), lambda one: f"seed {one[0]}, s = {one[1]}"):
         made, found = figures(adult_table(sample(whole, given["rows"], seed)), mrg(k, size=size), seed)

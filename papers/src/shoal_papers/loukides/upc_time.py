@@ -34,7 +34,7 @@ MONDRIAN, NEAR = "Mondrian", "UPC, near leftovers"
 METHODS = (OURS, NEAR, MONDRIAN, CL, CLOSE, PERSONAL)
 EXTRA = ("extra1", "extra2")
 NOTES = (
-    "Processor seconds of the algorithm alone, all cores together, compiled code warmed up: reading, attacks and the "
+    "Processor seconds of the algorithm alone, all cores together, after a small first run: reading, attacks and the "
     "gate are left out. The document timed Java (Personalised: C++) in 2008: only orders and slopes compare.",
     "Generated people (the stand-in without Adult) at every size, so that all points are of one kind.",
     "The document's statement that Incognito is exponential in the number of records is a slip: it is exponential in "

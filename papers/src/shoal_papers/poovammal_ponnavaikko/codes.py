@@ -150,7 +150,7 @@ def _times(context: Context) -> Outcome:
     given = context.parameters
     every = context.data.adult(complete=False)
     rows = []
-    _timed(people(context, 0)[:1000], 0, 1)  # what is compiled or loaded only once
+    _timed(people(context, 0)[:1000], 0, 1)  # what is loaded only once
     spots = [(seed, n) for seed in context.seeds for n in given["sizes"]]
     for seed, n in context.each(spots, lambda spot: f"seed {spot[0]}, {spot[1]:,} rows"):
         copies = -(-n // every.height)

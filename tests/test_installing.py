@@ -1,0 +1,129 @@
+"""Installation from a checkout: the choice of a compiler, what leads to a rebuild, and messages of failures."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TOOLS = ("cat", "cksum", "grep", "ls", "sh")
+PIP = """#!/bin/sh
+echo "$@" >>called.txt
+case "$*" in *" install "*) [ ! -e refused ] || { cat refused; exit 1; } ;; esac
+"""
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Load the build backend, as on a machine without a compiler."""
+    pytest.importorskip("scikit_build_core")
+    spec = importlib.util.spec_from_file_location("backend", ROOT / "native" / "backend.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", "")
+    return module
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Make an installed checkout on a machine without a compiler, with a pip that only records its calls."""
+    for name in ("pyproject.toml", "papers/pyproject.toml", "constraints.txt", "CMakeLists.txt", "native/backend.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    for folder in ("bin", ".venv/bin", "src/shoal/kernels", "native/count"):
+        (tmp_path / folder).mkdir(parents=True)
+    for tool in TOOLS:
+        found = shutil.which(tool)
+        assert found is not None
+        (tmp_path / "bin" / tool).symlink_to(found)
+    (tmp_path / "src/shoal/kernels/_native.abi3.so").touch()
+    (tmp_path / "native/count/sets.cpp").write_text("int one;\n")
+    python = tmp_path / ".venv/bin/python"
+    python.write_text(PIP)
+    python.chmod(0o755)
+    assert sh(tmp_path, 'install ""').returncode == 0
+    (tmp_path / "called.txt").unlink()
+    return tmp_path
+
+
+def sh(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(folder / "bin" / "sh"), "-euc", f". {ROOT}/scripts/environment.sh; {command}"],
+        cwd=folder,
+        env={"PATH": str(folder / "bin")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def calls(checkout: Path) -> list[str]:
+    """List what was asked of Python, other than its version."""
+    path = checkout / "called.txt"
+    return [line for line in path.read_text().splitlines() if line != "-V"] if path.exists() else []
+
+
+def test_ziglang_is_required_only_without_a_compiler(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend.base, "get_requires_for_build_wheel", lambda settings: ["cmake"])
+    assert backend.get_requires_for_build_editable() == ["cmake", "ziglang>=0.13"]
+    monkeypatch.setenv("CXX", "icpx")
+    assert backend.get_requires_for_build_wheel() == ["cmake"]
+
+
+def test_a_build_without_any_compiler_stops_with_one_sentence(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ziglang", None)
+    with pytest.raises(SystemExit, match=r"^Shoal needs a C\+\+ compiler .* g\+\+\), or .* ziglang, which has one\.$"):
+        backend.build_wheel("")
+
+
+def test_nothing_is_done_while_nothing_changed(checkout: Path) -> None:
+    assert sh(checkout, 'install ""').stderr == ""
+    assert calls(checkout) == []
+
+
+@pytest.mark.parametrize("change", ["source", "pyproject", "module"])
+def test_a_change_leads_to_another_installation(checkout: Path, change: str) -> None:
+    if change == "source":
+        (checkout / "native/count/sets.cpp").write_text("int two;\n")
+    elif change == "pyproject":
+        (checkout / "pyproject.toml").write_text("")
+    else:
+        (checkout / "src/shoal/kernels/_native.abi3.so").unlink()
+    sh(checkout, 'install ""')
+    assert calls(checkout)[-1].endswith("-e .")
+
+
+def test_no_compiler_and_no_index_are_said_in_one_sentence(checkout: Path) -> None:
+    (checkout / "refused").write_text("ERROR: No matching distribution found for ziglang>=0.13\n")
+    (checkout / "native/count/sets.cpp").write_text("int two;\n")
+    done = sh(checkout, 'install ""')
+    assert done.returncode == 1
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("There is no C++ compiler here and pip reaches no package index: install a compiler (")
+    assert "ERROR" not in done.stderr
+
+
+def test_another_failure_of_pip_is_shown(checkout: Path) -> None:
+    (checkout / "refused").write_text("ERROR: No space left on device\n")
+    (checkout / "native/count/sets.cpp").write_text("int two;\n")
+    done = sh(checkout, 'install ""')
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "ERROR: No space left on device")
+
+
+def test_an_old_python_is_refused_in_one_sentence(checkout: Path) -> None:
+    old = checkout / "bin" / "python3"
+    old.write_text("#!/bin/sh\nexit 1\n")  # what `usable` gets of one that is too old
+    old.chmod(0o755)
+    done = sh(checkout, "find_python")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Shoal needs Python 3.11 or later with its venv module: install one")
+    assert len(done.stderr.splitlines()) == 1
