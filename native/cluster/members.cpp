@@ -3,6 +3,8 @@
 // Equal records share one entry of the pool. Every entry carries its running cost; when the cluster's cell changes in a
 // column, the price of every value is computed once and only that column's part of the costs moves. Costs are whole
 // ticks, so that a running cost is exactly the one from scratch. A step is then a few passes over the pool.
+#include <stdexcept>
+
 #include "cluster/leftovers.hpp"
 #include "shared/bind.hpp"
 

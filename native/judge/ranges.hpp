@@ -5,12 +5,9 @@
 #pragma once
 #include <algorithm>
 
-#include "shared/array.hpp"
+#include "judge/rules.hpp"
 
 namespace shoal {
-
-// How close two values are: by their distance, by the leaves under their common ancestor, or equal or not.
-enum Closeness : i64 { POSITIONS, LEAVES, EQUAL };
 
 // The index of the first place that is not below a value.
 inline i64 searchsorted(Span<const double> places, double value) {

@@ -2,7 +2,6 @@
 //
 // Records that are left stay side by side in memory, so that a scan reads only them; O(n^2 / k) distances.
 #include <algorithm>
-#include <functional>
 
 #include "shared/bind.hpp"
 
@@ -163,7 +162,7 @@ private:
         find_nearest(pick, places_.from(1));
         places_[0] = pick;
         // The last place first, so that no record moves to where another is yet to be taken from.
-        std::sort(places_.begin(), places_.end(), std::greater<i64>());
+        std::sort(places_.begin(), places_.end(), [](i64 a, i64 b) { return a > b; });
         for (i64 i : places_) {
             const i64 last = --size_;
             ids_[rows_[i]] = group;

@@ -54,6 +54,9 @@ i64 sorted_places(Table<Code> codes, i64 lo, i64 hi, i64 a, Table<Code> places, 
 }
 
 // Different codes of all columns; fills in each row's places among them.
+//
+// `limits` are the lowest and the highest code of every column; `places` is a buffer of the shape of `codes`, of which
+// rows `lo` to `hi` are used.
 template <class Code, class W>
 Held ranked(Table<Code> codes, Table<Code> places, i64 lo, i64 hi, Limits<Code> limits, W weights) {
     Span<const Code> low = limits.low, high = limits.high;
@@ -94,20 +97,7 @@ Held ranked(Table<Code> codes, Table<Code> places, i64 lo, i64 hi, Limits<Code> 
 }
 
 // Cuts of every column that leave k rows on both sides.
-inline Cuts allowed_cuts(const Held& held, i64 n, i64 k) {
-    i64 m = held.at.size - 1;
-    Cuts cuts{Array<i64>(m, 0), Array<i64>(m, 0)};
-    for (i64 a = 0; a < m; ++a) {
-        i64 rows = 0;
-        for (i64 place = 0; place < held.size(a) - 1; ++place) {
-            rows += held.counts[held.at[a] + place];
-            if (rows < k) cuts.first[a] = place + 1;
-            if (n - rows >= k) cuts.last[a] = place + 1;
-        }
-        cuts.last[a] = larger(cuts.first[a], cuts.last[a]);
-    }
-    return cuts;
-}
+Cuts allowed_cuts(const Held& held, i64 n, i64 k);
 
 // For every value of the columns `cut`, whose rows start at `word_at`, one word for each of `narrow`.
 template <class Code>
@@ -131,28 +121,10 @@ Array<u64> words_of(
 // Add the ticks of the narrow columns' cells with all values up to each place, from place `start` up to `stop`.
 //
 // Values are taken in from the first word on, or backwards from the last.
-inline void narrow_ticks(
+void narrow_ticks(
     const Prices& p, const Held& held, const u64* words, i64 lanes, i64 step, const std::vector<i64>& narrow,
     i64 start, i64 stop, i64* ticks
-) {
-    for (i64 lane = 0; lane < i64(narrow.size()); ++lane) {
-        i64 b = narrow[lane], cost = 0;
-        u64 joined = 0, priced = 0;
-        Span<const i32> values = held.values.slice(held.at[b], held.at[b + 1]);
-        for (i64 place = 0; place < stop; ++place) {
-            joined |= words[place * step * lanes + lane];
-            // A cell that has not grown costs the same.
-            if (place >= start && joined != priced) {
-                priced = joined;
-                const i64 low = values[__builtin_ctzll(joined)], high = values[63 - __builtin_clzll(joined)];
-                if (p.kind[b] != FLAT) cost = cell(p, b, low, high);
-                else if (high == p.missing[b] && low < high) cost = whole_of(p, b);
-                else cost = p.sizes[p.size_at[b] + popcount(joined)];
-            }
-            if (place >= start) ticks[place * step] += cost;
-        }
-    }
-}
+);
 
 // Add the ticks of the cells of a wide flat column: the left side has a value from the first place it occurs at.
 template <class Code>
@@ -212,28 +184,16 @@ void range_ticks(
 }
 
 // Ticks of the cells of all columns of one value.
-inline i64 same_ticks(const Prices& p, const Held& held) {
-    i64 ticks = 0;
-    for (i64 b = 0; b < held.at.size - 1; ++b) {
-        if (held.size(b) != 1) continue;
-        i64 value = held.values[held.at[b]];
-        ticks += p.kind[b] != FLAT ? cell(p, b, value, value) : p.sizes[p.size_at[b] + 1];
-    }
-    return ticks;
-}
+i64 same_ticks(const Prices& p, const Held& held);
 
-// Loss, column and last left value of every cut that leaves k rows on both sides.
+// Loss, column and last left value of every cut of `rows` rows that leaves k of them on both sides.
 //
-// `limits` are the lowest and the highest code of every column; `places` is a buffer of the shape of `codes`, of which
-// rows `lo` to `hi` are used.
-template <class Code, class W>
-Priced best_cuts(
-    Table<Code> codes, Table<Code> places, i64 lo, i64 hi, Limits<Code> limits, const Prices& p, i64 k, W weights
-) {
-    Held held = ranked(codes, places, lo, hi, limits, weights);
-    Cuts cuts = allowed_cuts(held, weights.total(lo, hi), k);
+// `held` and `places` are from `ranked`; of the places, `lo` to `hi` are those of the rows.
+template <class Code>
+Priced best_cuts(const Held& held, i64 rows, Table<Code> places, i64 lo, i64 hi, const Prices& p, i64 k) {
+    Cuts cuts = allowed_cuts(held, rows, k);
     std::vector<i64> narrow, wider, cut, word_at{0}, start{0};
-    for (i64 a = 0; a < codes.columns; ++a) {
+    for (i64 a = 0; a < places.columns; ++a) {
         i64 size = held.size(a);
         if (size > 1) (size <= WORD ? narrow : wider).push_back(a);
         if (cuts.last[a] > cuts.first[a]) {
@@ -260,13 +220,12 @@ Priced best_cuts(
             if (p.kind[b] == FLAT) set_ticks(p, b, held, mine, a, left, right);
             else range_ticks(p, b, held, mine, a, left, right);
         }
-        i64 n = 0, rows = 0;
-        for (i64 place = 0; place < count; ++place) n += held.counts[held.at[a] + place];
+        i64 below = 0;
         for (i64 place = 0; place < last; ++place) {
-            rows += held.counts[held.at[a] + place];
+            below += held.counts[held.at[a] + place];
             if (place < first) continue;
             i64 to = start[one] + place - first;
-            found.losses[to] = rows * left[place] + (n - rows) * right[place + 1];
+            found.losses[to] = below * left[place] + (rows - below) * right[place + 1];
             found.columns[to] = a;
             found.values[to] = held.values[held.at[a] + place];
         }

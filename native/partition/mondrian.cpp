@@ -69,7 +69,10 @@ i64 cut_once(
     Limits<Code> limits{low, high};
     Array<u8> freed = judged ? freed_rules(work.order.slice(lo, hi), judged) : Array<u8>(0);
     Priced found{Array<i64>(0), Array<i64>(0), Array<i64>(0)};
-    if (best) found = best_cuts(work.codes, work.spare, lo, hi, limits, p, options.k, weights);
+    if (best) {
+        const Held held = ranked(work.codes, work.spare, lo, hi, limits, weights);
+        found = best_cuts(held, n, work.spare, lo, hi, p, options.k);
+    }
     Array<i64> scores = aim ? aim_scores<Code>(work.codes, work.order, lo, hi, *aim, found.columns, found.values)
                                   : Array<i64>(found.losses.size, 0);
     Array<i64> widths = !best || options.relaxed ? widths_of(work.codes, lo, hi, p, limits) : Array<i64>(m, 0);
@@ -148,8 +151,10 @@ std::tuple<Array<i64>, Array<i64>, Array<i64>> probe_best_cuts(
     Grid<i32> places(codes.rows, codes.columns);
     ranges(codes, lo, hi, low.span(), high.span());
     Limits<i32> limits{low, high};
-    Priced found = weights ? best_cuts(codes, places.table(), lo, hi, limits, p, k, Weights{*weights})
-                           : best_cuts(codes, places.table(), lo, hi, limits, p, k, Once{});
+    const Held held = weights ? ranked(codes, places.table(), lo, hi, limits, Weights{*weights})
+                              : ranked(codes, places.table(), lo, hi, limits, Once{});
+    const i64 rows = weights ? Weights{*weights}.total(lo, hi) : hi - lo;
+    Priced found = best_cuts(held, rows, places.table(), lo, hi, p, k);
     return {std::move(found.losses), std::move(found.columns), std::move(found.values)};
 }
 

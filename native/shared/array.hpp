@@ -8,8 +8,6 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -24,20 +22,20 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
+[[noreturn]] void refuse_index(i64 index, i64 size);
+[[noreturn]] void refuse_slice(i64 start, i64 stop, i64 size);
+
 // Raise IndexError for an index that is out of range, in builds with SHOAL_CHECK. Other builds trust kernels.
 inline void check_index([[maybe_unused]] i64 index, [[maybe_unused]] i64 size) {
 #ifdef SHOAL_CHECK
-    if (index < 0 || index >= size)
-        throw std::out_of_range("index " + std::to_string(index) + " of an array of " + std::to_string(size));
+    if (index < 0 || index >= size) refuse_index(index, size);
 #endif
 }
 
 // A slice may be empty at the end of its array.
 inline void check_slice([[maybe_unused]] i64 start, [[maybe_unused]] i64 stop, [[maybe_unused]] i64 size) {
 #ifdef SHOAL_CHECK
-    if (start < 0 || stop < start || stop > size)
-        throw std::out_of_range(
-            "slice " + std::to_string(start) + ":" + std::to_string(stop) + " of an array of " + std::to_string(size));
+    if (start < 0 || stop < start || stop > size) refuse_slice(start, stop, size);
 #endif
 }
 
