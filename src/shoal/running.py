@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 
 from shoal.algorithms.base import Algorithm
-from shoal.attacks.briefly import attacked_briefly
 from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
-from shoal.catalogue import load, make
+from shoal.catalogue import load, make, names
 from shoal.errors import RecipeError
-from shoal.evaluation.reviewed import reviewed
 from shoal.io.copies import compare_copies
 from shoal.io.formulas import count_formulas
-from shoal.io.journal import check_journal, read_journal
+from shoal.io.journal import log_of, refuse_unlogged
 from shoal.io.labelled import read_labels
 from shoal.io.output import check_output, read_release, write_release
 from shoal.io.profiling import refuse_unfit
@@ -37,7 +35,6 @@ from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
-from shoal.streaming.recipes import Secrecy, keeps_rows, log_of, opened, refuse_unresumed, run_stream
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.rows import PeopledRows
@@ -49,6 +46,7 @@ from shoal.version import VERSION
 
 if TYPE_CHECKING:
     from shoal.evaluation.corrected import Estimate
+    from shoal.streaming.recipes import Secrecy
     from shoal.vault.keeper import Keeper
     from shoal.vault.remembering import Memory
     from shoal.vault.seal import Key
@@ -89,9 +87,11 @@ def _carry_out(
     recipe: Recipe, folder: Path, *, replace: bool, resume: bool, key: Key | None, progress: Progress
 ) -> Release | Written:
     """Read, anonymise, gate and write."""
-    if resume:
-        refuse_unresumed(recipe)
-    if keeps_rows(recipe):
+    if resume or keeps_rows(recipe):
+        from shoal.streaming.recipes import refuse_unresumed, run_stream
+
+        if resume:
+            refuse_unresumed(recipe)
         secrecy = _secrecy(recipe, key, replace)
         return run_stream(recipe, replace=replace, resume=resume, secrecy=secrecy, progress=progress)
     source = recipe.resolve(recipe.source.file)
@@ -116,20 +116,17 @@ def _carry_out(
     return release
 
 
+def keeps_rows(recipe: Recipe) -> bool:
+    """Whether a recipe's engine keeps the rows, and opens sources instead of tables in memory."""
+    name = recipe.engine.name
+    return name in names("engine") and not hasattr(load("engine", name), "open")
+
+
 def as_recipe(given: Recipe | Mapping[str, Any] | str | Path, base: Path = Path()) -> Recipe:
     """A recipe, given as one, as its file, or as nested mappings with paths relative to ``base``."""
     if isinstance(given, Recipe):
         return given
     return parse_recipe(tomlkit.dumps(given), base) if isinstance(given, Mapping) else load_recipe(Path(given))
-
-
-def refuse_unlogged(recipe: Recipe) -> None:
-    """Refuse, before any work, a log that no line can be added to, or that somebody changed."""
-    if recipe.output.log is None:
-        return
-    place = check_journal(recipe.resolve(recipe.output.log), release=recipe.resolve(recipe.output.folder))
-    if place.exists():
-        read_journal(place)
 
 
 def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:
@@ -144,6 +141,8 @@ def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:
 
 def _secrecy(recipe: Recipe, key: Key | None, replace: bool) -> Secrecy:
     """The same for a run that writes as it goes."""
+    from shoal.streaming.recipes import Secrecy
+
     keeper = _keeper(recipe, key, replace)
     return Secrecy(
         token_key=keeper.token_key if keeper else None,
@@ -254,6 +253,9 @@ def _anonymize_recipe(
     if recipe.output.format == "csv" and recipe.output.formulas == "keep":
         private["formulas"] = count_formulas(release.gated.kept)
     if recipe.review is not None:
+        from shoal.attacks.briefly import attacked_briefly
+        from shoal.evaluation.reviewed import reviewed
+
         progress("measuring what reviewers ask for")
         private |= {"review": recipe.review.stated(), "utility": reviewed(release)}
         private["attacked"] = attacked_briefly(release)
@@ -335,6 +337,8 @@ def open_rows(
     recipe = as_recipe(recipe)
     progress("reading")
     if keeps_rows(recipe):
+        from shoal.streaming.recipes import opened
+
         with opened(recipe, Keys.from_seed(recipe.seed), progress) as rows:
             yield rows
     else:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from shoal.attacks.base import AttackResult
-from shoal.attacks.run import attack
 from shoal.catalogue import make, names
 from shoal.errors import GateError, RecipeError
 from shoal.grammar import parse_attack
@@ -26,6 +25,8 @@ def refuse_over_limits(limits: Mapping[str, Any], release: Release) -> list[Atta
 
     Nobody is held out here, so an excess is one over the baseline.
     """
+    from shoal.attacks.run import attack
+
     known_limits(limits, RISKS)
     wanted = attacks_of(limits)
     results = attack(release, only=wanted) if wanted else []

@@ -8,16 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shoal.attacks.base import AttackFigure
-from shoal.attacks.decoding import attack_pseudonymised
-from shoal.attacks.gaps import gap_patterns
-from shoal.attacks.perturbed import attack_perturbed
-from shoal.attacks.randomised import attack_randomised, unchanged
-from shoal.attacks.relinking import attack_bucketised
-from shoal.attacks.trajectories import trajectories
 from shoal.kinds.base import Trait
 from shoal.kinds.codings import CODINGS
 from shoal.kinds.pseudonymised import PSEUDONYMISED
-from shoal.measures.posterior import too_many
 from shoal.pseudonyms.columns import dates_of
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Bucketed
@@ -53,6 +46,8 @@ def attack_release(released: Released, keys: Keys) -> Measured:
         figures += read
         telling[str(PSEUDONYMISED.code)] = _largest(read)
     for name in released.table.schema.pseudonym:
+        from shoal.attacks.trajectories import trajectories
+
         figures.append(trajectories(released, released.written[name]))
         telling["W-TRAJECTORY"] = figures[-1].sentence
     if released.table.schema.shifted:
@@ -66,6 +61,8 @@ def attack_release(released: Released, keys: Keys) -> Measured:
 
 def on_groups(released: Released, keys: Keys) -> Measured:
     """What published groups give away."""
+    from shoal.attacks.relinking import attack_bucketised
+
     groups = released_groups(released)
     figures = attack_bucketised(released.table, groups)
     notes = _of_left_out(released) if groups.leftovers == "suppress" else []
@@ -92,6 +89,9 @@ def released_groups(released: Released) -> Bucketed:
 
 def on_noise(released: Released, keys: Keys) -> Measured:
     """What noise leaves as it was."""
+    from shoal.attacks.randomised import attack_randomised, unchanged
+    from shoal.measures.posterior import too_many
+
     assert released.channel is not None
     reason = too_many(released.channel)
     figures = unchanged(released.channel) if reason else attack_randomised(released.channel)
@@ -101,6 +101,8 @@ def on_noise(released: Released, keys: Keys) -> Measured:
 
 def on_perturbed(released: Released, keys: Keys) -> Measured:
     """What swapped and made-up records still say about their people."""
+    from shoal.attacks.perturbed import attack_perturbed
+
     figures = attack_perturbed(released, keys)
     return _measured(released, figures, figures[-1].sentence)
 
@@ -113,6 +115,8 @@ def on_codes(released: Released, keys: Keys) -> Measured:
 
 def _read_codes(released: Released, keys: Keys) -> tuple[list[AttackFigure], list[AttackFigure]]:
     """Figures about quasi-identifiers, were they exact, and about the codes of each column."""
+    from shoal.attacks.decoding import attack_pseudonymised
+
     rows = np.flatnonzero(released.classes >= 0)
     coded = {name: released.written[name].gather(rows) for name in _coded_values(released)}
     by_column = attack_pseudonymised(take_rows(released.table, rows), coded, keys.generator("attack"))
@@ -140,6 +144,8 @@ def _measured(
 
 def _gaps(released: Released) -> AttackFigure:
     """What the gaps between the dates of the released people tell."""
+    from shoal.attacks.gaps import gap_patterns
+
     table, rows = released.table, np.flatnonzero(released.classes >= 0)
     assert table.schema.subject is not None
     dates = {name: dates_of(table.frame, table.schema, name).gather(rows) for name in table.schema.shifted}

@@ -226,8 +226,9 @@ def _told(problems: list[ShoalError]) -> dict[str, Any]:
 
 def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:
     """Whether what a run writes and keeps has its place."""
+    from shoal.io.journal import refuse_unlogged
     from shoal.io.output import check_output
-    from shoal.running import refuse_unkept, refuse_unlogged
+    from shoal.running import refuse_unkept
     from shoal.vault.remembering import refuse_unremembered
 
     folder, path = recipe.resolve(recipe.output.folder), recipe.source.path

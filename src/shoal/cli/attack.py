@@ -76,7 +76,7 @@ Only = Annotated[
     list[str] | None,
     typer.Option(
         metavar="ATTACK", show_default=False,
-        help=r"NAME\[=MAIN] \[key=value ...] \[on COLUMN], such as 'proximity eps=30'. Can be repeated.",
+        help="NAME[=MAIN] [key=value ...] [on COLUMN], such as 'proximity eps=30'. Can be repeated.",
     ),
 ]  # fmt: skip
 TakenFor = Annotated[

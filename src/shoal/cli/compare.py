@@ -31,7 +31,7 @@ def compare(
     csv: Annotated[Path | None, _one("FILE.csv", "Write the table as well.", "--csv")] = None,
     algorithm: Annotated[
         list[str] | None,
-        _one("NAME", r"NAME \[key=value ...], instead of the recipe's. Can be repeated.", "--algorithm"),
+        _one("NAME", "NAME [key=value ...], instead of the recipe's. Can be repeated.", "--algorithm"),
     ] = None,
     grid: Annotated[
         list[str] | None, _one("KEY=A,B,...", "Values of a parameter, such as k=2,5,10. Can be repeated.", "--grid")

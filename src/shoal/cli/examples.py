@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 EXAMPLES = {
     "start": "shoal start patients.csv -o recipe.toml",
     "demo": "shoal demo -o demo-out",
@@ -49,15 +47,3 @@ EXAMPLES = {
     "log verify": "shoal log verify releases.log",
     "log add": "shoal log add releases.log out --event withdrawn",
 }
-
-
-def give_examples(app: typer.Typer, above: str = "") -> None:
-    """End the help of every command of an app with its example, where it has none of its own."""
-    for info in app.registered_commands:
-        called = info.name or (info.callback.__name__.replace("_", "-") if info.callback else "")
-        example = EXAMPLES.get(f"{above}{called}")
-        if example is not None and info.epilog is None:
-            info.epilog = f"Example: {example}"
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            give_examples(group.typer_instance, f"{above}{group.name} ")

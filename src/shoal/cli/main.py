@@ -9,49 +9,19 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.main
 
 from shoal.catalogue import PluginWarning
-from shoal.cli.anonymize import anonymize
-from shoal.cli.apply import apply
-from shoal.cli.attack import attack
-from shoal.cli.audit import audit
-from shoal.cli.check import check
-from shoal.cli.compare import compare
-from shoal.cli.data import data
-from shoal.cli.demo import demo
-from shoal.cli.diff import diff
-from shoal.cli.estimate import estimate
-from shoal.cli.examples import give_examples
-from shoal.cli.explain import explain
-from shoal.cli.explore import explore
-from shoal.cli.hierarchy import app as hierarchy
-from shoal.cli.listing import list_names
-from shoal.cli.log import app as log
-from shoal.cli.measure import measure
-from shoal.cli.registry import app as registry
-from shoal.cli.remote import app as remote
-from shoal.cli.report import report
-from shoal.cli.reproduce import reproduce
-from shoal.cli.risk import risk
-from shoal.cli.run import run
-from shoal.cli.serve import serve
+from shoal.cli.commands import Commands
 from shoal.cli.show import error_data, show_error, show_json, show_warning
-from shoal.cli.sign import sign
-from shoal.cli.start import start
-from shoal.cli.values import values
-from shoal.cli.vault import app as vault
-from shoal.cli.verify import verify
 from shoal.errors import ShoalError
 from shoal.params import nearest
 from shoal.version import VERSION
 
-MAKE, LOOK, FIND = "Make a release", "Look at one", "Find out what there is"
-KEEP = "Keep what undoes one, and what was done"
 _COMPLETE = "_SHOAL_COMPLETE"
 _EPILOG = (
     "Exit codes: 0 done, 1 our fault, 2 bad input or recipe, 3 no release can satisfy the models, "
@@ -60,27 +30,12 @@ _EPILOG = (
 
 app = typer.Typer(
     name="shoal",
+    cls=Commands,
+    rich_markup_mode=None,
     help="Publish microdata so that the people in it stay hidden and the data stays useful.",
     epilog=_EPILOG,
     pretty_exceptions_enable=False,
 )
-_PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    MAKE: (start, demo, check, explore, values, run, anonymize, apply),
-    LOOK: (verify, explain, diff, sign, report, audit, risk, measure, estimate, attack, compare),
-}
-for panel, commands in _PANELS.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
-app.add_typer(hierarchy, name="hierarchy", rich_help_panel=MAKE)
-app.add_typer(vault, name="vault", rich_help_panel=KEEP)
-app.add_typer(registry, name="registry", rich_help_panel=KEEP)
-app.add_typer(log, name="log", rich_help_panel=KEEP)
-app.add_typer(remote, name="remote", rich_help_panel=KEEP)
-app.command(rich_help_panel=MAKE)(serve)
-for command in (reproduce, data):
-    app.command(rich_help_panel=FIND)(command)
-app.command(name="list", rich_help_panel=FIND)(list_names)
-give_examples(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -118,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 @functools.cache
 def _command() -> Any:
-    """All commands, read off their functions once: that takes longer than many of them do."""
+    """The group of all commands."""
     return typer.main.get_command(app)
 
 

@@ -55,7 +55,7 @@ def measure(
     ] = None,
     evaluate: Annotated[
         list[str] | None,
-        _one("NAME", r"NAME \[key=value ...], an evaluation beside the original rows, or 'all'. Can be repeated."),
+        _one("NAME", "NAME [key=value ...], an evaluation beside the original rows, or 'all'. Can be repeated."),
     ] = None,
     queries: Annotated[Path | None, _one("FILE", "Count queries of your own, one a line.")] = None,
     gain: Annotated[

@@ -98,7 +98,7 @@ Key = Annotated[str | None, _one("COLUMN", "Stable key of a row, for reproducibl
 
 Models = Annotated[
     list[str] | None,
-    _many("MODEL", r"NAME\[=MAIN] \[key=value ...] \[on COLUMN], such as k=5.", _PROMISE, "--model"),
+    _many("MODEL", "NAME[=MAIN] [key=value ...] [on COLUMN], such as k=5.", _PROMISE, "--model"),
 ]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help="The method.", rich_help_panel=_PROMISE)]
 Settings = Annotated[list[str] | None, _many("KEY=VALUE", "A parameter of the algorithm.", _PROMISE, "--set")]

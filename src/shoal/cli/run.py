@@ -86,10 +86,12 @@ def carry_out(
     key = _read_key(sealed, keys, accept_short) if sealed else None
     with steps() as step:
         if dry_run:
-            if resume:
-                running.refuse_unresumed(recipe)
-            if running.keeps_rows(recipe):
-                return running.run_stream(recipe, dry_run=True, resume=resume, progress=step), None
+            if resume or running.keeps_rows(recipe):
+                from shoal.streaming.recipes import refuse_unresumed, run_stream
+
+                if resume:
+                    refuse_unresumed(recipe)
+                return run_stream(recipe, dry_run=True, resume=resume, progress=step), None
             memory = running.remembered(recipe, key)
             return running.anonymize_recipe(recipe, memory=memory, progress=step), None
         release = running.run(recipe, replace=replace, resume=resume, key=key, progress=step)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import narwhals as nw
 import polars as pl
 
 from shoal.errors import InputError
@@ -27,6 +26,8 @@ def to_polars(frame: Any) -> tuple[pl.DataFrame, Backend]:
     tuple of polars.DataFrame and Backend
         The rows, and what :func:`shoal.io.native.native` needs to hand the same kind of frame back.
     """
+    import narwhals as nw
+
     try:
         wrapped = nw.from_native(frame)
     except nw.exceptions.DuplicateError:

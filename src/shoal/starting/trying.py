@@ -9,9 +9,10 @@ from pathlib import Path
 
 from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError
 from shoal.io.recipes import parse_recipe
-from shoal.running import anonymize_recipe, keeps_rows, run_stream
+from shoal.running import anonymize_recipe, keeps_rows
 from shoal.starting.drafting import Draft, with_risk
 from shoal.starting.writing import recipe_text
+from shoal.streaming.recipes import run_stream
 
 _MOST_ROWS = 200_000
 _TRIALS = 20

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shoal.algorithms.base import Algorithm
-from shoal.catalogue import load, make, names
+from shoal.catalogue import load, make
 from shoal.engines.base import Keeping as Writable
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError, RecipeError
@@ -19,6 +19,7 @@ from shoal.io.drawn import DrawnBatches, draw_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.gating import naming
+from shoal.io.journal import log_of
 from shoal.io.output import check_output, writing
 from shoal.io.profiling import refuse_unfit
 from shoal.io.publication import BOUND, Holder, publish
@@ -71,12 +72,6 @@ class Secrecy:
 
 OPEN = Secrecy()
 RESUMING = "duckdb"  # the engine that keeps what it has read
-
-
-def keeps_rows(recipe: Recipe) -> bool:
-    """Whether a recipe's engine keeps the rows, and opens sources instead of tables in memory."""
-    name = recipe.engine.name
-    return name in names("engine") and not hasattr(load("engine", name), "open")
 
 
 def run_stream(
@@ -301,11 +296,6 @@ def _output(recipe: Recipe, secrecy: Secrecy) -> Output:
         same_codes=bool(secrecy.codes), date=output.date,
         review={} if recipe.review is None else recipe.review.published(),
     )  # fmt: skip
-
-
-def log_of(recipe: Recipe) -> str | None:
-    """Return the log that a recipe names, None where it names none."""
-    return None if recipe.output.log is None else str(recipe.resolve(recipe.output.log))
 
 
 def _check(recipe: Recipe, folder: Path, replace: bool) -> Callable[[], None]:

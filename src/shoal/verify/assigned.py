@@ -151,10 +151,10 @@ def numbers_of(cells: pl.Series) -> pl.Series:
         return cells.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / 86_400_000_000
     if not is_text(kind):
         return pl.Series([None], dtype=pl.Float64).new_from_index(0, len(cells))
-    texts = cells.cast(pl.String).str.strip_chars()
+    texts = pl.col("text").str.strip_chars()
     days = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us")).dt.epoch("us")
     numbers = texts.str.contains(r"^[+-]?\d*\.?\d+([eE][+-]?\d+)?$")
-    return pl.select(
+    return cells.cast(pl.String).to_frame("text").select(
         pl.when(numbers).then(texts.cast(pl.Float64, strict=False))
         .when(texts.str.contains(_DATED)).then(days.cast(pl.Float64) / 86_400_000_000)
     ).to_series()  # fmt: skip

@@ -81,9 +81,9 @@ class Dependence:
         for at, name in enumerate(self._others):
             held = batch[name]
             found = numbers_of(held.distinct)
-            self._numeric[at] &= bool((found.is_not_null() | held.distinct.is_null()).all())
+            self._numeric[at] &= found.null_count() == held.distinct.null_count()
             codes.append(held.codes)
-            numbers.append(found.fill_null(np.nan).to_numpy())
+            numbers.append(found.to_numpy())
             hashes.append(held.distinct.hash(0).to_numpy().view(np.int64))
         return _Cells(codes, numbers, hashes)
 

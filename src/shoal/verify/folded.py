@@ -23,6 +23,7 @@ _WORD = r"\p{L}+|\p{N}+"
 _UNSEEN = r"\p{Cf}"
 # NFKC leaves the digits of other scripts as they are.
 _OTHER_DIGIT = r"[\p{Nd}--[0-9]]"
+_BEYOND_ASCII = (pl.col("text").str.len_bytes() != pl.col("text").str.len_chars()).fill_null(False)
 JOINTS = r"['’ʼ`´‐‑-]"
 _DATE = r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
 _RUN = r"\d[\d \t/().+-]*\d"
@@ -76,8 +77,9 @@ _WHOLE_DATE = rf"^(?:{_WRITTEN.removesuffix('|' + chr(92) + 'd{8,}')})(?:[t ]+[\
 
 def plain_texts(column: pl.Series) -> pl.Series:
     """Give cells as text in compatible letters and ASCII digits, null for missing ones, ``*`` and blanks."""
-    text = _readable(column.cast(pl.String)).str.strip_chars()
-    return pl.select(pl.when(~text.is_in([STAR, MISSING, ""])).then(text)).to_series().alias(column.name)
+    text = pl.col("text").str.strip_chars()
+    told = pl.when(~text.is_in([STAR, MISSING, ""])).then(text)
+    return _readable(column.cast(pl.String)).to_frame("text").select(told.alias(column.name)).to_series()
 
 
 def cell_texts(column: pl.Series) -> pl.Series:
@@ -90,11 +92,12 @@ def cell_texts(column: pl.Series) -> pl.Series:
 
 def _readable(texts: pl.Series) -> pl.Series:
     """Replace letters and digits of other forms and scripts by the usual ones, and close the gaps in spaced words."""
-    texts, beyond = texts.clone(), _beyond_ascii(texts)
+    found = texts.to_frame("text").select(beyond=_BEYOND_ASCII, spaced=pl.col("text").str.contains(_SPACED))
+    texts, beyond, spaced = texts.clone(), *found
     if beyond.any():
         usual = texts.filter(beyond).str.replace_all(_UNSEEN, "").str.normalize("NFKC")
         texts = texts.scatter(beyond.arg_true(), _with_usual_digits(usual))
-    spaced = texts.str.contains(_SPACED).fill_null(False)
+        spaced = texts.str.contains(_SPACED)
     if spaced.any():
         closed = [_SPACED_RUN.sub(lambda run: _GAP.sub("", run[0]), text) for text in texts.filter(spaced)]
         texts = texts.scatter(spaced.arg_true(), closed)
@@ -109,10 +112,6 @@ def _with_usual_digits(texts: pl.Series) -> pl.Series:
     return texts.scatter(other.arg_true(), usual)
 
 
-def _beyond_ascii(texts: pl.Series) -> pl.Series:
-    return (texts.str.len_bytes() != texts.str.len_chars()).fill_null(False)
-
-
 def fold(text: pl.Expr) -> pl.Expr:
     """Lower case without accents; what an umlaut may be written as becomes the letter below it."""
     return text.map_batches(_folded, return_dtype=pl.String)
@@ -120,7 +119,7 @@ def fold(text: pl.Expr) -> pl.Expr:
 
 def _folded(texts: pl.Series) -> pl.Series:
     """The same, quicker for what has no letter beyond ASCII: it cannot have accents, nor anything unseen."""
-    beyond = _beyond_ascii(texts)
+    beyond = texts.to_frame("text").select(_BEYOND_ASCII).to_series()
     plain, rest = texts.filter(~beyond), texts.filter(beyond)
     plain = _without_umlauts(plain.str.to_lowercase())
     if not len(rest):

@@ -9,6 +9,7 @@ itself declares, labels that no data went into, and our own words may stand ther
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
@@ -123,9 +124,9 @@ class Leaks:
             texts = self._new(name, table[name].distinct.cast(pl.String).drop_nulls())
             if not texts.len():
                 continue
-            parts = texts.str.replace_all(r"\\(.)", "$1").str.extract_all(_PARTS).explode().drop_nulls().unique()
-            column = self._owner.get(name, name)
-            shown = pl.concat([texts, parts, self._items(column, texts)])
+            parts = pl.col("text").str.replace_all(r"\\(.)", "$1").str.extract_all(_PARTS).explode().drop_nulls()
+            column, found = self._owner.get(name, name), texts.to_frame("text").select(parts.unique()).to_series()
+            shown = pl.concat([texts, found, self._items(column, texts)])
             self._shown.setdefault(column, set()).update(self._told_of(column, shown))
             self._words_shown.update(self._said(shown))
 
@@ -189,21 +190,24 @@ class Leaks:
         if not said:
             return []
         texts = canonical(values.unique(), self._kind(column))[0]
-        return texts.filter(texts.is_in(list(said))).unique().to_list()
+        return texts.to_frame("text").filter(pl.col("text").is_in(list(said))).to_series().to_list()
 
     def _said(self, values: pl.Series) -> list[str]:
         """Which words of some values are said anywhere else."""
         # Nothing said begins as most values do: three plain letters or digits are the first of a word.
-        start = values.str.head(3)
+        start = pl.col("value").str.head(3)
         other = start.str.contains(r"^[0-9A-Za-z]{3}$") & ~start.str.to_lowercase().is_in(self._beginnings)
-        values = values.filter(~other.fill_null(False)).unique()
+        head = pl.col("value").str.splitn(" ", 2).struct.field("field_0").alias("head")
+        some = values.to_frame("value").lazy().filter(~other.fill_null(False)).unique().with_columns(head).collect()
         # Most values begin with a word that nothing said begins with, and need not be taken apart. Words end at blanks,
         # and many values have the same text before their first.
-        of_value, heads = encode(values.str.splitn(" ", 2).struct.field("field_0"))
-        begins = heads.str.to_lowercase().str.extract(_WORDS, 0)
-        near = (begins.is_in(self._first_words) | begins.is_null()).fill_null(True).to_numpy()
-        words = _phrases(values.filter(pl.Series(near[of_value], dtype=pl.Boolean)))
-        return words.filter(words.is_in(list(self._places))).unique().to_list()
+        of_value, heads = encode(some["head"])
+        begins = pl.col("head").str.to_lowercase().str.extract(_WORDS, 0)
+        near = (begins.is_in(self._first_words) | begins.is_null()).fill_null(True)
+        begun = heads.to_frame("head").select(near).to_series().to_numpy()
+        rest = some["value"].filter(pl.Series(begun[of_value], dtype=pl.Boolean)).to_frame("value")
+        words = _phrases(pl.col("value"))
+        return rest.select(words.filter(words.is_in(list(self._places))).unique()).to_series().to_list()
 
     def _in_descriptions(self, column: str) -> list[tuple[str, str]]:
         """Values that the description of their own column tells."""
@@ -259,10 +263,10 @@ def _more_than_cells(name: str, data: bytes, table: pl.DataFrame) -> bool:
     return not plain or again.getvalue() != data
 
 
-def _phrases(texts: pl.Series) -> pl.Series:
+def _phrases(texts: pl.Expr) -> pl.Expr:
     """The words of each text, in small letters, as far as they are compared."""
     return texts.str.to_lowercase().str.extract_all(_WORDS).list.head(_LONGEST).list.join(" ")
 
 
 def _parts(text: str) -> Collection[str]:
-    return pl.Series([text]).str.extract_all(_PARTS).explode().drop_nulls().to_list() if text[:1] in "[(<>" else ()
+    return re.findall(_PARTS, text) if text[:1] in "[(<>" else ()

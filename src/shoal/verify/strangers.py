@@ -224,8 +224,8 @@ class FreeText:
 
 def _distinct(held: Held) -> pl.DataFrame:
     """Different cells and the rows of each."""
-    cells = pl.DataFrame({"text": cell_texts(held.distinct), "rows": held.rows}).drop_nulls("text")
-    return cells.group_by("text").agg(pl.col("rows").sum()).sort("text")
+    cells = pl.LazyFrame({"text": cell_texts(held.distinct), "rows": held.rows}).drop_nulls("text")
+    return cells.group_by("text").agg(pl.col("rows").sum()).sort("text").collect()
 
 
 def _in_rows(words: pl.DataFrame, held: Held) -> pl.DataFrame:
@@ -240,18 +240,18 @@ def _tokens(cells: pl.DataFrame) -> pl.DataFrame:
     """Words of different cells, in order, with the number and the rows of each cell."""
     if not cells.width:
         return pl.DataFrame(schema={"cell": pl.UInt32, "rows": pl.Int64, "word": pl.String})
-    tokens = cells.with_row_index("cell").select("cell", "rows", word=words(pl.col("text"))).explode("word")
-    return tokens.drop_nulls("word")
+    tokens = cells.lazy().with_row_index("cell").select("cell", "rows", word=words(pl.col("text"))).explode("word")
+    return tokens.drop_nulls("word").collect()
 
 
 def _holding(tokens: pl.DataFrame, keys: pl.DataFrame) -> int:
     """Rows whose cell holds a key as words in a row."""
-    heard = tokens.select(hash=pl.col("word").unique().hash())
+    heard = tokens.lazy().select(hash=pl.col("word").unique().hash())
     # Cells are few beside keys, so that what no cell begins with is left out before anything is built of it.
-    firsts = keys.join(heard, left_on="first", right_on="hash", how="semi").select(pl.col("first").unique())
+    firsts = keys.lazy().join(heard, left_on="first", right_on="hash", how="semi").select(pl.col("first").unique())
     tokens = tokens.with_columns(hash=pl.col("word").hash())
-    starts = tokens.with_row_index("at").join(firsts, left_on="hash", right_on="first", how="semi")
-    runs = starts.select("at", "cell", "rows", key="word")
+    starts = tokens.lazy().with_row_index("at").join(firsts, left_on="hash", right_on="first", how="semi")
+    runs = starts.select("at", "cell", "rows", key="word").collect()
     found = [tokens.select("cell", "rows", "hash")]
     # A cell may part what the identifier writes as one: numbers of accounts and insurances come in groups.
     for step in range(1, _GROUPED):
@@ -261,9 +261,10 @@ def _holding(tokens: pl.DataFrame, keys: pl.DataFrame) -> int:
         beside = tokens.select("cell", "word")[(runs["at"] + step).to_list()]
         runs = runs.with_columns(key=runs["key"] + beside["word"]).filter(beside["cell"] == runs["cell"])
         found.append(runs.select("cell", "rows", hash=pl.col("key").hash()))
-    said = pl.concat(found)
-    near = keys.join(said, left_on="key", right_on="hash", how="semi")
-    return int(said.join(near, left_on="hash", right_on="key", how="semi").unique("cell")["rows"].sum())
+    said = pl.concat(found).lazy()
+    near = keys.lazy().join(said, left_on="key", right_on="hash", how="semi")
+    cells = said.join(near, left_on="hash", right_on="key", how="semi").unique("cell")
+    return int(cells.select(pl.col("rows").sum()).collect().item())
 
 
 def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None, level: float) -> int:

@@ -75,13 +75,13 @@ def encode(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
     if is_text(values.dtype):
         return _encode_texts(values)
     codes, first = group_rows(values.to_frame())
-    return codes, values.gather(first)
+    return codes, values[first]
 
 
 def _encode_texts(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
     """The same of texts, which Polars numbers several times as fast as it groups them."""
     codes, first = as_they_come(_places(number_texts(values) if values.dtype == pl.String else values))
-    return codes, values.gather(first).cast(pl.String)
+    return codes, values[first].cast(pl.String)
 
 
 def _places(held: pl.Series) -> np.ndarray:
@@ -146,9 +146,9 @@ def canonical(values: pl.Series, kind: str) -> tuple[pl.Series, np.ndarray]:
         )
     reader = {"numeric": _numeric, "date": _date}.get(kind, _text)
     # In few steps over all of a column: of small tables, every step of Polars takes more than its work.
-    found = reader(values.alias("raw").to_frame()).select(
+    found = reader(values.to_frame("raw")).lazy().select(
         pl.col("text").replace(MISSING, None), pl.col("number").fill_null(float("nan"))
-    )
+    ).collect()
     number = found["number"].to_numpy().astype(np.float64)
     return found["text"].rename(""), np.where(np.isfinite(number), number, np.nan)
 
@@ -226,9 +226,9 @@ def _date(values: pl.DataFrame) -> pl.DataFrame:
     return read.select(text=text, number=micro / _DAY)
 
 
-def _text(values: pl.DataFrame) -> pl.DataFrame:
+def _text(values: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:
     raw, none = pl.col("raw"), pl.lit(None, dtype=pl.Float64)
     if values["raw"].dtype.is_float():
         raw = raw.fill_nan(None)
         return _number_text(values.select(raw.cast(pl.String), number=raw.cast(pl.Float64))).with_columns(number=none)
-    return values.select(text=raw.cast(pl.String), number=none)
+    return values.lazy().select(text=raw.cast(pl.String), number=none)
