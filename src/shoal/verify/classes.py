@@ -299,7 +299,7 @@ def digest_values(
 
 
 def _prefixed(texts: pl.Series) -> pl.Series:
-    return pl.select(texts.str.len_bytes().cast(pl.String) + ":" + texts).to_series()
+    return pl.select(pl.lit(texts).str.len_bytes().cast(pl.String) + ":" + pl.lit(texts)).to_series()
 
 
 def _joined(texts: pl.Series) -> bytes:

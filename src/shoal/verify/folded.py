@@ -119,16 +119,15 @@ def fold(text: pl.Expr) -> pl.Expr:
 
 def _folded(texts: pl.Series) -> pl.Series:
     """The same, quicker for what has no letter beyond ASCII: it cannot have accents, nor anything unseen."""
-    beyond = texts.to_frame("text").select(_BEYOND_ASCII).to_series()
-    plain, rest = texts.filter(~beyond), texts.filter(beyond)
-    plain = _without_umlauts(plain.str.to_lowercase())
-    if not len(rest):
-        return plain
-    bare = pl.select(_without_accents(pl.lit(rest))).to_series()
+    plain = _without_umlauts(pl.col("text").str.to_lowercase())
+    quick, beyond = texts.to_frame("text").select(plain, beyond=_BEYOND_ASCII)
+    if not beyond.any():
+        return quick
+    bare = texts.filter(beyond).to_frame("text").select(_without_umlauts(_without_accents(pl.col("text")))).to_series()
     order = np.argsort(beyond.to_numpy(), kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return pl.concat([plain, _without_umlauts(bare)]).gather(place)
+    return pl.concat([quick.filter(~beyond), bare])[place]
 
 
 def _without_accents(text: pl.Expr) -> pl.Expr:
@@ -138,7 +137,7 @@ def _without_accents(text: pl.Expr) -> pl.Expr:
     return lower.str.normalize("NFKD").str.replace_all(r"\p{M}", "")
 
 
-def _without_umlauts(text: pl.Series) -> pl.Series:
+def _without_umlauts(text: pl.Expr) -> pl.Expr:
     return text.str.replace_many(list(_UMLAUTS), list(_UMLAUTS.values()))
 
 

@@ -232,10 +232,11 @@ def _beginning(known: pl.Series, heard: pl.Series) -> np.ndarray:
     own, other = known.str.len_chars().to_numpy(), heard.str.len_chars().to_numpy()
     for size in np.unique(own):
         mine = np.flatnonzero(own == size)
-        found[mine] = known.gather(mine).is_in(heard.filter(other >= size).str.head(int(size)).implode()).to_numpy()
+        begun = pl.lit(heard.filter(other >= size)).str.head(int(size)).implode()
+        found[mine] = pl.select(pl.lit(known[mine]).is_in(begun)).to_series().to_numpy()
     both = heard.filter(heard.is_in(known.implode()))
     for size in both.str.len_chars().unique():
-        found |= known.str.head(int(size)).is_in(both.implode()).to_numpy()
+        found |= pl.select(pl.lit(known).str.head(int(size)).is_in(both.implode())).to_series().to_numpy()
     return found
 
 
@@ -307,7 +308,7 @@ def row_words(column: pl.Series) -> pl.DataFrame:
 
 def _piece_words(pieces: pl.Series) -> pl.DataFrame:
     """Words of different pieces of text, and the number of the piece of each."""
-    cells, text = pieces.alias("text").to_frame().with_row_index("piece"), pl.col("text")
+    cells, text = pieces.to_frame("text").lazy().with_row_index("piece"), pl.col("text")
     spelt = cells.select("piece", word=words(text)).explode("word")
     joined = cells.filter(text.str.contains(JOINTS)).select("piece", word=joined_words(text)).explode("word")
-    return pl.concat([spelt, joined]).drop_nulls("word")
+    return pl.concat([spelt, joined]).drop_nulls("word").collect()

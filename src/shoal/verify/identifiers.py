@@ -130,8 +130,8 @@ class _Cells:
             cells = held.distinct.to_frame("key").with_row_index("place").drop_nulls()
             self._keys[_VALUES][name] = cells
             if name in texts and _WORDS in ways:
-                split = cells.with_columns(pl.col("key").str.extract_all(_WORD)).explode("key").drop_nulls()
-                self._keys[_WORDS][name] = split.unique()
+                split = cells.lazy().with_columns(pl.col("key").str.extract_all(_WORD)).explode("key").drop_nulls()
+                self._keys[_WORDS][name] = split.unique().collect()
             if _DATES in ways:
                 self._keys[_DATES][name] = dates(held.distinct)
         self._heard = {way: _unique_keys(list(keys.values())) for way, keys in self._keys.items()}
@@ -249,7 +249,8 @@ def _identifier_keys(texts: pl.Series, kind: pl.DataType) -> dict[str, pl.DataFr
 
 
 def _unique_keys(keys: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat([one.select("key") for one in keys] or [pl.DataFrame(schema={"key": pl.String})]).unique()
+    none = pl.LazyFrame(schema={"key": pl.String})
+    return pl.concat([one.lazy().select("key") for one in keys] or [none]).unique().collect()
 
 
 def _whole(texts: pl.Series) -> np.ndarray:

@@ -62,8 +62,8 @@ def _no_tokens(values: pl.Series) -> int:
 
 def _respelled(values: pl.Series, column: Column) -> int:
     """Distinct texts that are not the only ones for what they stand for, or that no value or cell is written as."""
-    texts = values.unique().drop_nulls()
-    texts = texts.filter(~texts.is_in([MISSING, STAR]))
+    text = pl.col("text")
+    texts = values.to_frame("text").select(text.filter(~text.is_in([MISSING, STAR])).unique()).to_series()
     if column.cells in ("interval", "set"):
         return _respelled_cells(texts, column)
     if column.cells == "label" or column.coded == "token":

@@ -113,8 +113,8 @@ class _Cells:
         tokens = _tokens(cells)
         for name, keys, _ in looked:
             self._held[name] += _holding(tokens, keys)
-        found = cells.select("rows", key=numbers(pl.col("text"))).explode("key").drop_nulls("key")
-        self._numbers.add(found.group_by("key").agg(pl.col("rows").sum()))
+        found = cells.lazy().select("rows", key=numbers(pl.col("text"))).explode("key").drop_nulls("key")
+        self._numbers.add(found.group_by("key").agg(pl.col("rows").sum()).collect())
 
 
 class Names:
@@ -176,7 +176,8 @@ class _Heard:
 
     def see(self, said: pl.DataFrame, mine: pl.DataFrame, shares: np.ndarray, rare: pl.DataFrame) -> None:
         heard = said.join(rare, on="word", how="semi")
-        self._sets.see(heard.group_by("row").agg(pl.col("word").sort()).select(words=pl.col("word").list.join(" ")))
+        sets = heard.lazy().group_by("row").agg(pl.col("word").sort()).select(words=pl.col("word").list.join(" "))
+        self._sets.see(sets.collect())
         if not said.height:
             return
         own = said.join(mine, on=["row", "word"], how="semi")["row"].unique().to_numpy()
@@ -186,11 +187,12 @@ class _Heard:
 
     def rows(self, rare: pl.DataFrame, level: float) -> int:
         """Rows with a rare word of a name, or those with one of their own where they are more than chance."""
-        sets = self._sets.total().with_row_index("set").with_columns(pl.col("words").str.split(" "))
-        heard = sets.explode("words").join(rare, left_on="words", right_on="word")
+        sets = self._sets.total().lazy().with_row_index("set").with_columns(pl.col("words").str.split(" "))
+        heard = sets.explode("words").join(rare.lazy(), left_on="words", right_on="word")
         often = heard.group_by("words").agg(cells=pl.col("rows").sum(), given=pl.col("given").first())
         names = often.filter(pl.col("cells") <= _BASE + _FACTOR * pl.col("given"))
-        strangers = int(heard.join(names, on="words", how="semi").unique("set")["rows"].sum())
+        strange = heard.join(names, on="words", how="semi").unique("set")
+        strangers = int(strange.select(pl.col("rows").sum()).collect().item())
         return max(strangers, self._own) if is_excess(self._hits, self._expected, level) else strangers
 
 

@@ -55,8 +55,9 @@ def group_rows(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     keys = row_keys(frame)
     if keys is not None:
         return group_keys(keys)
-    renamed = frame.rename({name: f"c{place}" for place, name in enumerate(frame.columns)})
-    first = renamed.with_row_index("row").select(pl.first("row").over(renamed.columns)).to_series().to_numpy()
+    places = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+    numbered = frame.lazy().rename(places).with_row_index("row")
+    first = numbered.select(pl.first("row").over(list(places.values()))).collect().to_series().to_numpy()
     is_first = np.zeros(frame.height, dtype=bool)
     is_first[first] = True
     return (np.cumsum(is_first) - 1)[first], np.flatnonzero(is_first)
