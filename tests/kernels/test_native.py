@@ -76,6 +76,7 @@ def test_only_optional_arguments_may_be_none() -> None:
 
 @pytest.mark.parametrize("card", [1 << 45, 1 << 62, -1])
 def test_memory_that_runs_out_is_an_error(card: int) -> None:
+    pytest.importorskip("duckdb")  # bound with nanobind too, it must not translate our exceptions
     rows, offsets = np.zeros(2, dtype=np.int32), np.array([0, 2])
     with pytest.raises(MemoryError):
         _native.histograms(rows, offsets, rows, card, np.zeros(2, dtype=np.int64))

@@ -20,7 +20,7 @@ Known = namedtuple("Known", "source hopeless")
 
 
 def list_nodes(heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """List ids by height (int64), where each height's begin (int64), and the levels of each id (int16); in O(nodes)."""
+XX
     size = math.prod(height + 1 for height in heights.tolist())
     nodes = np.empty(size, dtype=np.int64)
     offsets = np.empty(int(heights.sum()) + 2, dtype=np.int64)
@@ -42,7 +42,7 @@ def inherit_bounds(height: int, listed: Listed, known: Known, done: np.ndarray, 
 
 
 def node_cost(search: Search, levels: np.ndarray, w: int) -> float:
-    """Compute the cost of a node, int16 (attributes,), if just the rows that check ``w`` suppressed are lost (-1: none).
+    """Compute what a node, int16 (attributes,), costs if only the rows that check ``w`` suppressed are lost (-1: none).
 
     Cost: O(attributes).
     """
