@@ -20,7 +20,7 @@ Known = namedtuple("Known", "source hopeless")
 
 
 def list_nodes(heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-XX
+    """List ids by height (int64), where each height's begin (int64), and the levels of each id (int16); in O(nodes)."""
     size = math.prod(height + 1 for height in heights.tolist())
     nodes = np.empty(size, dtype=np.int64)
     offsets = np.empty(int(heights.sum()) + 2, dtype=np.int64)
