@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.algorithms.lattice.rolled import Counts, Numbering, Rolled
-from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule, rule_view
+from shoal.kernels.judge.rules import EXTENT, SIZE, RuleView, judge_rule, rule_view
 from shoal.kernels.lattice import verdicts as kernel
 from shoal.models.judge import Judge, average_known, compare, compile_rules
 
@@ -70,7 +70,7 @@ class Verdicts:
             key = (int(rules.attr[r]), ref, *numbers)
             asked[key] = asked.get(key, 0) | int(self._sets[r])
             views.setdefault(key, int(r))
-        self._tests: list[list[tuple[tuple[object, ...], float, int]]] = [[] for _ in self._flags]
+        self._tests: list[list[tuple[RuleView, float, int]]] = [[] for _ in self._flags]
         for key, one in views.items():
             self._tests[rules.attr[one]].append((rule_view(rules, one), float(rules.limit[one]), asked[key]))
         followers = [int(r) + place for r in self._averaged for place in range(rules.combine[r])]
