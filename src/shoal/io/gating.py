@@ -113,13 +113,8 @@ def person_refusals(
     dropped = [name for name in roles.drop if name in first.columns] if models else []
     found = PersonColumns(
         PersonRoles(
-            quasi=roles.quasi,
-            hidden=hidden,
-            tokens=roles.pseudonym,
-            published=published,
-            dropped=dropped,
-            people=roles.subject is not None,
-        )  # fmt: skip
+            quasi=roles.quasi, hidden=hidden, published=published, dropped=dropped, people=roles.subject is not None
+        )
     )
     texts = FreeText()
     for frame in chain([first], batches):
