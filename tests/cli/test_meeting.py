@@ -16,7 +16,7 @@ from tests.cli.conftest import Result
 Shoal = Callable[..., Result]
 
 RECIPE = """\
-acknowledge = ["W-UNMODELLED:disease", "W-UNMODELLED:income"]
+acknowledge = ["W-UNMODELLED:disease", "W-UNMODELLED:income", "W-DETERMINES:income"]
 seed = 1
 
 [source]
