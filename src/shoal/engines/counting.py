@@ -16,7 +16,8 @@ _NO_FLAGS = np.empty(0, dtype=np.uint8)
 
 def count_groups(table: Table, ids: np.ndarray, groups: int, attributes: Sequence[Attribute]) -> GroupStats:
     """Sizes and histograms of rows grouped by ``ids`` (negative: in no group)."""
-    rows, offsets = bucket_rows(ids, groups)
+    # Maps of classes may number them by any type of integer.
+    rows, offsets = bucket_rows(ids.astype(np.int32, copy=False), groups)
     people = table.subjects, table.n_subjects
     found = {one.key: count_values(one, rows, offsets, table.values(one), *people) for one in attributes}
     return GroupStats(sizes=count_people(rows, offsets, table.subjects), rows=np.diff(offsets), histograms=found)
