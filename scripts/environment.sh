@@ -82,8 +82,20 @@ prepare() {
 import sys, tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-wanted = project["dependencies"] + project["optional-dependencies"].get(sys.argv[1], [])
-print(*(name for name in wanted if not name.startswith("shoal")), sep="\n")
+extras = project["optional-dependencies"]
+
+
+def expand(requirements):
+    # An extra may name others, as in shoal[vault,web].
+    for requirement in requirements:
+        if requirement.startswith("shoal["):
+            for extra in requirement[len("shoal[") : -1].split(","):
+                yield from expand(extras[extra])
+        else:
+            yield requirement
+
+
+print(*expand(project["dependencies"] + extras.get(sys.argv[1], [])), sep="\n")
 ' "$1" >.venv/packages.txt
     # Kernels of a development environment are compiled by what is in it, so that a later build compiles only what changed.
     [ "$1" != dev ] || has_compiler || echo ziglang >>.venv/packages.txt
@@ -97,7 +109,8 @@ build() {
     fi
     echo "Compiling Shoal's kernels ..." >&2
     if [ "$1" = dev ]; then
-        pip_install --no-build-isolation -e ".[dev]"
+        # Without dependencies, which prepare has installed: some of them need an isolated build of their own.
+        pip_install --no-build-isolation --no-deps -e .
         pip_install -e papers
     else
         pip_install -e .

@@ -127,3 +127,16 @@ def test_an_old_python_is_refused_in_one_sentence(checkout: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("Shoal needs Python 3.11 or later with its venv module: install one")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_requirements_of_all_extras_are_listed_by_name(checkout: Path) -> None:
+    python = checkout / ".venv/bin/python"
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exec "{sys.executable}" "$@"\n' + PIP.partition("\n")[2])
+    (checkout / "native/count/sets.cpp").write_text("int two;\n")
+    assert sh(checkout, "install dev").returncode == 0
+    packages = (checkout / ".venv/packages.txt").read_text().splitlines()
+    assert {"numpy>=2.0", "pyspark>=4,<5", "cryptography", "pytest-xdist", "ziglang"} <= set(packages)
+    assert not any(package.startswith("shoal") for package in packages)
+    builds = [call for call in calls(checkout) if "--no-build-isolation" in call]
+    assert len(builds) == 1
+    assert "--no-deps" in builds[0]
