@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -98,6 +99,33 @@ def test_a_published_number_of_a_person_is_refused() -> None:
 def test_a_year_of_birth_beside_an_age_is_refused() -> None:
     assert refused(patients(), neutral=["born"], drop=["number", "row"]) == ("W-DETERMINES:born",)
     assert refused(patients(), ["W-DETERMINES:born"], neutral=["born"], drop=["number", "row"]) == ()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"hierarchies": {"born": {"widths": [10]}}},
+        {"settings": {"born": {"type": "ordinal", "order": [str(year) for year in range(1950, 2000)]}}},
+    ],
+)
+def test_a_hierarchy_or_an_order_hides_no_year_of_birth(told: dict[str, Any]) -> None:
+    table = shoal.read(patients(), quasi=["age", "sex"], sensitive=["disease", "born"], drop=["number", "row"], **told)
+    with pytest.raises(RefusalError) as refusal:
+        shoal.anonymize(table, models=MODELS, seed=1)
+    assert refusal.value.codes == ("W-DETERMINES:born",)
+
+
+@pytest.mark.parametrize("gate", [False, True])
+def test_a_hierarchy_hides_no_number_of_a_person(gate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if gate:
+        monkeypatch.setattr("shoal.pipeline.person_refusals", lambda *given, **more: [])
+    tree = {"number": {"prefix": [4, 2]}}
+    table = shoal.read(
+        patients(), quasi=["age", "sex"], sensitive=["disease", "number"], drop=["born", "row"], hierarchies=tree
+    )
+    with pytest.raises(RefusalError) as refusal:
+        shoal.anonymize(table, models=MODELS, seed=1)
+    assert refusal.value.codes == ("W-IDENTIFIES:number",)
 
 
 def test_the_gate_refuses_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

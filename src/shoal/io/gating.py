@@ -105,7 +105,7 @@ def person_refusals(
     roles, columns = domain.schema, domain.columns
     closed = [name for name in roles.sensitive if columns[name].hierarchy is not None or columns[name].spec.order]
     coded = [*roles.coded, *roles.shifted]
-    published = [name for name in (*roles.sensitive, *roles.neutral) if name not in (*closed, *coded)]
+    published = [name for name in (*roles.sensitive, *roles.neutral) if name not in coded]
     hidden = [*roles.identifiers, *roles.pseudonym] if models else []
     batches = iter(batches)
     first = next(batches)
@@ -116,11 +116,11 @@ def person_refusals(
             quasi=roles.quasi, hidden=hidden, published=published, dropped=dropped, people=roles.subject is not None
         )
     )
-    texts = FreeText()
+    texts, wordy = FreeText(), [name for name in published if name not in closed]
     for frame in chain([first], batches):
         rows = Coded(frame)
         found.see(rows, None if roles.subject is None else frame[roles.subject])
-        texts.see(rows.select(published))
+        texts.see(rows.select(wordy))
     free = [str(check.code).partition(":")[2] for check in texts.checks(())]
     return [refusal_of([check]) for check in found.checks(acknowledged, free) if not check.passed]
 

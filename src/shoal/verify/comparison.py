@@ -42,7 +42,9 @@ class Comparison:
         self, setting: Setting, manifest: Mapping[str, Any], claims: Claims, readings: Readings, accounts: Accounts
     ) -> None:
         self._setting, self._claims, self._readings, self._accounts = setting, claims, readings, accounts
-        read = as_read(manifest, claims)
+        # Words of a closed list are nobody's name.
+        closed = [entry["name"] for entry in manifest["columns"] if entry.get("order") or entry.get("hierarchy")]
+        read = [name for name in as_read(claims) if name not in closed]
         self._anybody = Anybody(readings.known)
         self._named = Named(readings.known, read)
         self._apart = Named(readings.known, read) if claims.apart else None

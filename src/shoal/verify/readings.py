@@ -79,7 +79,7 @@ class Readings:
                 PersonRoles(
                     quasi=[column.name for column in self._claims.role("quasi")],
                     hidden=[*rows.identifiers.columns, *self.tokens],
-                    published=as_read(self._manifest, self._claims),
+                    published=as_read(self._claims),
                     dropped=aside.columns,
                     people=who is not None,
                 )
@@ -126,8 +126,6 @@ def _values(claims: Claims) -> tuple[Inputs, Inputs]:
     return Inputs(one for one in quasi if drawn or one.cells in RANGES), Inputs(plain)
 
 
-def as_read(manifest: Mapping[str, Any], claims: Claims) -> list[str]:
-    """Sensitive and neutral columns that are published as they were read, and hold more than a closed list."""
-    closed = [entry["name"] for entry in manifest["columns"] if entry.get("order") or entry.get("hierarchy")]
-    columns = (*claims.role("sensitive"), *claims.role("neutral"))
-    return [column.name for column in columns if column.coded is None and column.name not in closed]
+def as_read(claims: Claims) -> list[str]:
+    """Sensitive and neutral columns that are published as they were read."""
+    return [column.name for column in (*claims.role("sensitive"), *claims.role("neutral")) if column.coded is None]
