@@ -159,6 +159,20 @@ def test_numbers_of_a_column_near_those_of_identifiers_are_chance() -> None:
     assert numbered(sparse[100:150], sparse, 1e9) == 50
 
 
+@pytest.mark.parametrize("seed", range(many(10, 200)))
+def test_round_amounts_meet_by_chance(seed: int) -> None:
+    """Incomes and limits of credit are thousands more often than not; copies of numbers that are not round are found."""
+    draw = np.random.default_rng(seed)
+    limits = draw.integers(100_000, 900_000, 1000)
+    limits[:300] -= limits[:300] % 1000
+    incomes = 1000 * draw.integers(100, 300, 150)
+    found, given = (sorted({str(one) for one in amounts.tolist()}) for amounts in (incomes, limits))
+    assert len(set(found) & set(given)) > 20
+    assert numbered(found, given, 200_000.0) == 0
+    copied = [one for one in given if not one.endswith("0")][:20]
+    assert numbered(sorted({*found, *copied}), given, 800_000.0) > 0
+
+
 @pytest.mark.parametrize("step, count, given, rows", [
     (20, 50, 1000, 50), (11, 47, 1000, 47), (10, 50, 1000, 0), (20, 2, 30, 0), (450, 20, 8_999, 20),
     (450, 20, 9_001, 0),

@@ -30,8 +30,9 @@ _LEVEL = 1e-4
 # Different cells of a column that are kept until they are looked at.
 _CELLS = 1 << 20
 _NEARLY_ALL, _SEVERAL, _HALF = 0.9, 3, 0.5
-# Identifiers are moved up and down by up to so much to see how many numbers meet them where they are not.
-_STEPS = 32
+# Numbers are moved up and down by up to so many units to see how many meet identifiers where they are not; they have
+# fewer digits than this.
+_STEPS, _DIGITS = 32, 10
 # Free text: cells of so many words that nobody else has, at least so many and that share of the rows.
 _TEXT_WORDS, _TEXT_CELLS, _TEXT_SHARE = 3, 10, 0.05
 
@@ -315,14 +316,21 @@ def _is_column_of(met: pl.DataFrame, digits: pl.DataFrame, level: float) -> bool
 
 
 def _near(found: pl.DataFrame, digits: pl.DataFrame) -> float:
-    """Numbers of a column that would be identifiers if all identifiers were a little larger or smaller, on average."""
+    """Numbers of a column that would be identifiers if they were a little larger or smaller, on average.
+
+    Round numbers stay as round: amounts such as 120000 meet each other more often than others.
+    """
     ours, theirs = (
         np.sort(keys["key"].cast(pl.Int64, strict=False).drop_nulls().to_numpy()) for keys in (found, digits)
     )
     if not len(theirs):
         return 0.0
+    units = np.ones_like(ours)
+    for power in 10 ** np.arange(1, _DIGITS):
+        units[ours % power == 0] = power
     met = 0
     for step in range(-_STEPS, _STEPS + 1):
-        places = np.minimum(np.searchsorted(theirs, ours + step), len(theirs) - 1)
-        met += int(np.count_nonzero(theirs[places] == ours + step)) if step else 0
+        moved = ours + step * units
+        places = np.minimum(np.searchsorted(theirs, moved), len(theirs) - 1)
+        met += int(np.count_nonzero(theirs[places] == moved)) if step else 0
     return met / (2 * _STEPS)
