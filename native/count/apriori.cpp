@@ -85,6 +85,8 @@ void fewest_sharing(
     Span<const i64> groups, Span<const i64> starts, Span<const i64> items, Span<const i64> counts, i64 labels, i64 m,
     Span<i64> fewest
 ) {
+    require_size("fewest_sharing", "counts", counts.size, starts.size - 1);
+    require_size("fewest_sharing", "fewest", fewest.size, groups.size - 1);
     // Negative items are no labels: they get a number of their own, whose label is -1.
     Array<i64> numbered(items.size), label(labels + 1);
     for (i64 i = 0; i < items.size; ++i) numbered[i] = items[i] < 0 ? labels : items[i];
@@ -143,6 +145,8 @@ void anonymise_items(
     Span<const i64> groups, Span<const i64> starts, Span<const i64> items, Span<const i64> counts, Span<const i64> parent,
     Span<const i64> leaves, i64 k, i64 m, Span<i64> out
 ) {
+    require_size("anonymise_items", "counts", counts.size, starts.size - 1);
+    require_size("anonymise_items", "out", out.size, items.size);
     require_size("anonymise_items", "leaves", leaves.size, parent.size);
     const Tree tree{parent, leaves};
     const i64 base = parent.size;

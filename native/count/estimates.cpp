@@ -7,6 +7,8 @@ namespace {
 void cell_chances(
     Table<const u8> asked, Span<const i64> starts, Span<const i32> codes, Table<double> chances, i64 start, i64 stop
 ) {
+    require_size("cell_chances", "chances", chances.rows, asked.rows);
+    require_size("cell_chances", "chances' columns", chances.columns, starts.size - 1);
     const i64 cells = starts.size - 1, values = asked.columns;
     Array<i64> before(values + 1);
     for (i64 q = start; q < stop; ++q) {
@@ -38,6 +40,11 @@ struct Side {
 void expected_counts(
     Table<const double> chance, Table<const i32> order, Side left, Side right, Span<double> counts, i64 start, i64 stop
 ) {
+    require_size("expected_counts", "order", order.rows, chance.rows);
+    require_size("expected_counts", "counts", counts.size, chance.rows);
+    require_size("expected_counts", "right.starts", right.starts.size, left.starts.size);
+    require_size("expected_counts", "left.records", left.records.size, left.cells.rows);
+    require_size("expected_counts", "right.records", right.records.size, right.cells.rows);
     const i64 groups = left.starts.size - 1;
     for (i64 q = start; q < stop; ++q) {
         Span<const double> chances = chance[q];
@@ -95,6 +102,9 @@ void exact_counts(
     Table<const u8> asked, Span<const i64> first, Table<const i32> codes, Table<const u64> bits, Span<const i64> bit_at,
     Span<i64> counts, i64 start, i64 stop
 ) {
+    require_size("exact_counts", "first", first.size, codes.rows + 1);
+    require_size("exact_counts", "bit_at", bit_at.size, codes.rows);
+    require_size("exact_counts", "counts", counts.size, asked.rows);
     const i64 rows = codes.columns, words = (rows + 63) / 64;
     Array<u64> kept(words), any(words);
     for (i64 q = start; q < stop; ++q) {

@@ -5,6 +5,7 @@ namespace shoal {
 namespace {
 
 constexpr u64 MULTIPLIER = 0x9E3779B97F4A7C15u;
+constexpr i64 PARTS = 256;  // by the top 8 bits of a hash
 
 inline u64 hash(u64 key) {
     key ^= key >> 32;
@@ -14,6 +15,8 @@ inline u64 hash(u64 key) {
 
 // Combine the columns of a block of rows into keys, as digits of a number with one radix a column.
 SHOAL_CLONES void pack_block(Table<const i32> codes, Span<const u64> radices, Span<u64> keys, i64 start, i64 stop) {
+    require_size("pack_block", "radices", radices.size, codes.rows);
+    require_size("pack_block", "keys", keys.size, codes.columns);
     const i64 size = stop - start;
     u64* __restrict block = keys.slice(start, stop).data;
     const i32* column = codes[0].slice(start, stop).data;
@@ -28,6 +31,7 @@ SHOAL_CLONES void pack_block(Table<const i32> codes, Span<const u64> radices, Sp
 // Number keys by first appearance with one table: how many there are, the first row of each, and its rows. Gives up past
 // `limit` distinct keys: -1 and nothing.
 SHOAL_CLONES std::tuple<i64, Array<i64>, Array<i64>> number_direct(Span<const u64> keys, Span<i32> ids, i64 limit) {
+    require_size("number_direct", "ids", ids.size, keys.size);
     // The table has its final size from the start, so that the loop never has to look at it anew.
     i64 capacity = 16;
     while (capacity < 2 * limit) capacity *= 2;
@@ -62,6 +66,7 @@ SHOAL_CLONES std::tuple<i64, Array<i64>, Array<i64>> number_direct(Span<const u6
 
 // Count the keys of a block by the top 8 bits of their hash.
 SHOAL_CLONES void count_block(Span<const u64> keys, i64 start, i64 stop, Span<i64> counts) {
+    require_size("count_block", "counts", counts.size, PARTS);
     for (i64 i = start; i < stop; ++i) ++counts[i64(hash(keys[i]) >> 56)];
 }
 
@@ -69,6 +74,9 @@ SHOAL_CLONES void count_block(Span<const u64> keys, i64 start, i64 stop, Span<i6
 SHOAL_CLONES void scatter_block(
     Span<const u64> keys, i64 start, i64 stop, Span<i64> next, Span<i32> rows, Span<u64> parted
 ) {
+    require_size("scatter_block", "next", next.size, PARTS);
+    require_size("scatter_block", "rows", rows.size, keys.size);
+    require_size("scatter_block", "parted", parted.size, keys.size);
     for (i64 i = start; i < stop; ++i) {
         const i64 to = next[i64(hash(keys[i]) >> 56)]++;
         rows[to] = i32(i);
@@ -81,6 +89,10 @@ i64 number_part(
     Span<const i32> rows, Span<const u64> parted, i64 start, i64 stop, Span<i32> local, Span<i32> firsts,
     Span<i32> counts
 ) {
+    require_size("number_part", "rows", rows.size, parted.size);
+    require_size("number_part", "local", local.size, parted.size);
+    require_size("number_part", "firsts", firsts.size, parted.size);
+    require_size("number_part", "counts", counts.size, parted.size);
     i64 capacity = 16;
     while (capacity < 2 * (stop - start)) capacity *= 2;
     const u64 mask = u64(capacity - 1);
@@ -108,11 +120,14 @@ i64 number_part(
 
 // Write the final group numbers of one part's rows.
 void gather_part(Span<const i32> rows, i64 start, i64 stop, Span<const i32> local, i64 base, Span<i32> ids) {
+    require_size("gather_part", "local", local.size, rows.size);
+    require_size("gather_part", "ids", ids.size, rows.size);
     for (i64 i = start; i < stop; ++i) ids[rows[i]] = i32(local[i] + base);
 }
 
 // Mix the codes of one column into the hashes of a block of rows.
 SHOAL_CLONES void mix_block(Span<const i32> codes, Span<u64> keys, i64 start, i64 stop) {
+    require_size("mix_block", "codes", codes.size, keys.size);
     const i64 size = stop - start;
     u64* __restrict block = keys.slice(start, stop).data;
     const i32* column = codes.slice(start, stop).data;

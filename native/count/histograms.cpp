@@ -23,6 +23,7 @@ Array<i32> bucket_rows(Span<const i32> ids, Span<i64> offsets) {
 using Entries = std::tuple<Array<i32>, Array<i64>>;
 
 Entries histograms(Span<const i32> rows, Span<const i64> offsets, Span<const i32> values, i64 card, Span<i64> indptr) {
+    require_size("histograms", "indptr", indptr.size, offsets.size);
     const i64 groups = offsets.size - 1;
     i64 largest = 0;
     for (i64 g = 0; g < groups; ++g) largest = larger(largest, offsets[g + 1] - offsets[g]);
@@ -52,6 +53,8 @@ Entries subject_histograms(
     Span<const i32> rows, Span<const i64> offsets, Span<const i32> values, Span<const i32> subjects, i64 n_subjects,
     Span<i64> indptr
 ) {
+    require_size("subject_histograms", "subjects", subjects.size, values.size);
+    require_size("subject_histograms", "indptr", indptr.size, offsets.size);
     const i64 groups = offsets.size - 1;
     Array<i32> codes(rows.size);
     Array<i64> counts(rows.size);
@@ -71,6 +74,7 @@ void known_sizes(
     Span<const i32> rows, Span<const i64> offsets, Span<const i32> subjects, Span<const u8> flags,
     Span<const i32> values, Span<i64> sizes
 ) {
+    require_size("known_sizes", "sizes", sizes.size, offsets.size - 1);
     for (i64 g = 0; g < sizes.size; ++g) {
         Span<const i32> segment = rows.slice(offsets[g], offsets[g + 1]);
         if (subjects.size) {

@@ -8,6 +8,8 @@ void cross_counts(
     Span<const i64> rows, Span<const double> weight, i64 begin, Table<const i32> cells, Span<const i64> starts,
     Span<const i64> item, Span<const double> share, Span<const i32> target, Table<double> sums
 ) {
+    require_size("cross_counts", "share", share.size, item.size);
+    require_size("cross_counts", "target", target.size, cells.columns);
     require_size("cross_counts", "weight", weight.size, rows.size);
     sums.flat().fill(0.0);
     for (i64 place = 0; place < rows.size; ++place) {
@@ -24,6 +26,7 @@ std::tuple<Array<i64>, Array<double>> narrow(
     Span<const i64> rows, Span<const double> weight, Span<const i32> cells, Span<const i64> starts, Span<const i64> item,
     Span<const double> share, i64 wanted
 ) {
+    require_size("narrow", "share", share.size, item.size);
     require_size("narrow", "weight", weight.size, rows.size);
     Array<i64> kept(rows.size);
     Array<double> weights(rows.size);

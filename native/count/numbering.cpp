@@ -47,6 +47,7 @@ i64 number_some(
 
 // Number keys; return the first place of each number, or nothing where more than `most` are different.
 Array<i64> number_words(Span<const u64> keys, i64 most, Span<u32> numbers) {
+    require_size("number_words", "numbers", numbers.size, keys.size);
     u64 shift = 64 - 12;
     Array<i64> first(1 << 11);
     Array<u64> known(1 << 11);
@@ -87,6 +88,8 @@ void find_keys(
     Table<const i64> known, Span<const i32> table, u64 shift, Table<const i64> wanted, Span<i64> found, i64 start, i64 stop
 ) {
     require_size("find_keys", "wanted", wanted.rows, known.rows);
+    require_size("find_keys", "found", found.size, wanted.columns);
+    require_size("find_keys", "table", table.size, shift > 1 && shift < 64 ? i64(1) << (64 - shift) : 0);
     for (i64 i = start; i < stop; ++i) {
         found[i] = -1;
         for (i64 slot = slot_of(mix_words(wanted, i), shift); table[slot]; slot = (slot + 1) & (table.size - 1)) {

@@ -7,6 +7,7 @@ namespace shoal {
 namespace {
 
 void group_ranges(Span<const i32> codes, Span<const i32> ids, Span<i32> low, Span<i32> high) {
+    require_size("group_ranges", "high", high.size, low.size);
     require_size("group_ranges", "codes", codes.size, ids.size);
     low.fill(std::numeric_limits<i32>::max());
     high.fill(-1);
@@ -51,6 +52,7 @@ Array<i32> group_sets(Span<const i32> codes, Span<const i32> ids, i64 card, Span
 
 // Number sets by first appearance; return the first set of each number.
 Array<i64> number_sets(Span<const i64> starts, Span<const i32> members, Span<i32> numbers) {
+    require_size("number_sets", "numbers", numbers.size, starts.size - 1);
     constexpr u64 MULTIPLIER = 0x9E3779B97F4A7C15u;
     const i64 count = starts.size - 1;
     i64 bits = 4;

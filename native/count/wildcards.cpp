@@ -5,7 +5,8 @@ namespace shoal {
 namespace {
 
 void count_matches(Table<const i32> codes, Span<const i64> sizes, Span<i64> matches) {
-    require_size("count_matches", "sizes", sizes.size, codes.rows);
+    require_size("count_wildcard_matches", "matches", matches.size, codes.rows);
+    require_size("count_wildcard_matches", "sizes", sizes.size, codes.rows);
     const i64 count = codes.rows, columns = codes.columns;
     matches.copy(sizes);
     Array<u8> starred(count, 0);
@@ -39,6 +40,9 @@ i64 suppress_short(
     Table<const i32> codes, Span<const i64> sizes, Span<i64> stars, Span<i64> matches, i64 k, Span<const i64> masks,
     i64 most
 ) {
+    require_size("suppress_short", "sizes", sizes.size, codes.rows);
+    require_size("suppress_short", "stars", stars.size, codes.rows);
+    require_size("suppress_short", "matches", matches.size, codes.rows);
     const i64 count = codes.rows, columns = codes.columns, sets = i64(1) << columns;
     // Rows that would match if a set of columns were suppressed.
     Array<i64> rows(sets);
@@ -72,6 +76,10 @@ void restore_spare(
     Table<const i32> codes, Span<const i64> sizes, Span<i64> stars, Span<i64> matches, i64 k, Span<const i64> columns,
     Span<const i64> fixed
 ) {
+    require_size("restore_spare", "sizes", sizes.size, codes.rows);
+    require_size("restore_spare", "stars", stars.size, codes.rows);
+    require_size("restore_spare", "matches", matches.size, codes.rows);
+    require_size("restore_spare", "fixed", fixed.size, codes.rows);
     const i64 count = codes.rows;
     Array<i64> losing(count);
     for (i64 r = 0; r < count; ++r) {

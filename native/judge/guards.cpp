@@ -123,6 +123,9 @@ public:
 void worst_breaches(
     Nodes nodes, Span<const i64> starts, Span<const i64> node, Span<const i64> guard, Span<const i64> times, Span<double> out
 ) {
+    require_size("worst_breaches", "starts", starts.size, out.size + 1);
+    require_size("worst_breaches", "guard", guard.size, node.size);
+    require_size("worst_breaches", "times", times.size, node.size);
     Tally tally(nodes);
     // Only `lift` writes nodes.
     Records records{{const_cast<i64*>(node.data), node.size}, guard, times};
@@ -185,6 +188,9 @@ void lift(
     Nodes nodes, Span<const i64> starts, Span<i64> node, Span<const i64> guard, Span<const i64> times, double p,
     Span<u8> worked
 ) {
+    require_size("lift_nodes", "starts", starts.size, worked.size + 1);
+    require_size("lift_nodes", "guard", guard.size, node.size);
+    require_size("lift_nodes", "times", times.size, node.size);
     Tally tally(nodes);
     for (i64 g = 0; g < worked.size; ++g) {
         tally.add({node, guard, times}, starts[g], starts[g + 1]);

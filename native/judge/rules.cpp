@@ -232,20 +232,30 @@ double rule_value(const RuleView& view, Histogram h, double known) {
 
 namespace {
 
+void judge_groups(
+    const char* kernel, RuleView view, Span<const i64> indptr, Span<const i32> codes, Span<const i64> counts, Span<const i64> known,
+    Span<double> values
+) {
+    require_size(kernel, "indptr", indptr.size, values.size + 1);
+    require_size(kernel, "counts", counts.size, codes.size);
+    require_size(kernel, "known", known.size, values.size);
+    const Histogram all{codes, counts};
+    for (i64 g = 0; g < values.size; ++g)
+        values[g] = rule_value(view, all.slice(indptr[g], indptr[g + 1]), double(known[g]));
+}
+
 void judge_view(
     RuleView view, Span<const i64> indptr, Span<const i32> codes, Span<const i64> counts, Span<const i64> known,
     Span<double> values
 ) {
-    const Histogram all{codes, counts};
-    for (i64 g = 0; g < values.size; ++g)
-        values[g] = rule_value(view, all.slice(indptr[g], indptr[g + 1]), double(known[g]));
+    judge_groups("judge_view", view, indptr, codes, counts, known, values);
 }
 
 void judge_rule(
     Rules rules, i64 r, Span<const i64> indptr, Span<const i32> codes, Span<const i64> counts, Span<const i64> known,
     Span<double> values
 ) {
-    judge_view(rule_view(rules, r), indptr, codes, counts, known, values);
+    judge_groups("judge_rule", rule_view(rules, r), indptr, codes, counts, known, values);
 }
 
 double probe_pair_share(

@@ -48,6 +48,8 @@ struct Known {
 
 // Ids by height, where each height's begin, and the levels of each id.
 void list_nodes(Span<const i64> heights, Span<i64> nodes, Span<i64> offsets, Table<i16> levels) {
+    require_size("list_nodes", "levels", levels.rows, nodes.size);
+    require_size("list_nodes", "levels' columns", levels.columns, heights.size);
     Array<i16> now(heights.size, 0);
     offsets.fill(0);
     for (i64 node = 0; node < nodes.size; ++node) {
@@ -74,6 +76,9 @@ void list_nodes(Span<const i64> heights, Span<i64> nodes, Span<i64> offsets, Tab
 void inherit_bounds(
     i64 height, const Listed& listed, const Known& known, Span<const u8> done, const Search& search, Span<double> bounds
 ) {
+    require_size("inherit_bounds", "known.source", known.source.size, listed.nodes.size);
+    require_size("inherit_bounds", "known.hopeless", known.hopeless.size, listed.nodes.size);
+    require_size("inherit_bounds", "done", done.size, listed.nodes.size);
     for (i64 i = 0; i < bounds.size; ++i) {
         i64 node = listed.nodes[listed.offsets[height] + i];
         Span<const i16> levels = listed.levels[node];
@@ -108,6 +113,7 @@ double node_cost(const Search& search, Span<const i16> levels, i64 w) {
 
 // Nodes one level below in one attribute, the cheapest first, and what each costs if nothing is suppressed.
 std::tuple<Array<i64>, Array<double>> children(i64 node, const Listed& listed, Table<const double> plain) {
+    require_size("children", "plain", plain.rows, listed.heights.size);
     struct Child {
         i64 node;
         double cost;
@@ -134,6 +140,9 @@ std::tuple<Array<i64>, Array<double>> children(i64 node, const Listed& listed, T
 //
 // `allowed` are the levels of allowed nodes.
 Array<i64> climb(i64 node, const Listed& listed, Table<const double> plain, Span<const u8> done, Table<const i16> allowed) {
+    require_size("climb", "done", done.size, listed.nodes.size);
+    require_size("climb", "allowed' columns", allowed.columns, listed.heights.size);
+    require_size("climb", "plain", plain.rows, listed.heights.size);
     i64 steps = 0;
     for (i64 height : listed.heights) steps += height;
     Array<i64> chain(steps);
@@ -166,6 +175,7 @@ Array<i64> climb(i64 node, const Listed& listed, Table<const double> plain, Span
 
 // Make all nodes of one height hopeless that lie below a node.
 void rule_out(i64 height, i64 above, const Listed& listed, Span<u8> hopeless) {
+    require_size("rule_out", "hopeless", hopeless.size, listed.nodes.size);
     for (i64 place = listed.offsets[height]; place < listed.offsets[height + 1]; ++place) {
         i64 node = listed.nodes[place];
         bool below = true;

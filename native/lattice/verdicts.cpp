@@ -64,10 +64,36 @@ struct Histograms {
     static constexpr const char* names = "indptr, codes, counts, known";
 };
 
+// Buffers may have more room than a node has classes.
+void require_room(const char* kernel, const char* argument, i64 given, i64 least) {
+    if (given < least) require_size(kernel, argument, given, least);
+}
+
+void require_classes(const char* kernel, Span<const i64> sizes, i64 classes, const Flags& flags) {
+    require_room(kernel, "sizes", sizes.size, classes);
+    require_room(kernel, "bad", flags.bad.size, classes);
+    require_room(kernel, "inherits", flags.inherits.size, classes);
+    require_room(kernel, "gone", flags.gone.size, classes);
+}
+
+void require_buffers(const char* kernel, i64 entries, const Slots& slots, const Room& room) {
+    i64 least = 16;  // as `number_classes` needs
+    while (least < 2 * entries) least *= 2;
+    require_room(kernel, "slots.table", slots.table.size, least);
+    require_room(kernel, "slots.keys", slots.keys.size, entries);
+    require_room(kernel, "room.narrow", room.narrow.size, entries);
+    require_room(kernel, "room.wide", room.wide.size, entries);
+    require_room(kernel, "room.class_of", room.class_of.size, entries);
+    require_room(kernel, "room.sizes", room.sizes.size, entries);
+    require_room(kernel, "room.first", room.first.size, entries);
+}
+
 // Begin with the classes that have too few rows: for the models, and for what finer nodes inherit.
 void flag_small(
     Span<const i64> sizes, i64 classes, Span<const double> fewest, Span<u8> bad, Span<u8> inherits, Span<i64> gone
 ) {
+    require_classes("flag_small", sizes, classes, {bad, inherits, gone});
+    require_size("flag_small", "least", fewest.size, 2);
     for (i64 c = 0; c < classes; ++c) {
         bad[c] = sizes[c] < fewest[0];
         inherits[c] = sizes[c] < fewest[1];
@@ -81,6 +107,8 @@ void flag_small(
 void tally(
     Span<const i64> sizes, i64 classes, Span<u8> bad, Span<u8> inherits, Span<i64> gone, Span<double> out
 ) {
+    require_classes("tally", sizes, classes, {bad, inherits, gone});
+    require_size("tally", "out", out.size, 5);
     out.fill(0.0);
     for (i64 c = 0; c < classes; ++c) {
         double square = double(sizes[c]) * double(sizes[c]);
@@ -101,6 +129,9 @@ i64 check_sizes(
     const Entries& entries, Span<const i64> levels, const Slots& slots, const Room& room, Span<const double> fewest,
     const Flags& flags, Span<double> out
 ) {
+    require_size("check_sizes", "entries.codes' columns", entries.codes.columns, entries.weight.size);
+    require_size("check_sizes", "levels", levels.size, entries.layout.cards.rows);
+    require_buffers("check_sizes", entries.weight.size, slots, room);
     i64 found = count_node(entries.codes, entries.weight, entries.layout, levels, slots, room);
     if (found >= 0) {
         flag_small(room.sizes, found, fewest, flags.bad, flags.inherits, flags.gone);
@@ -136,6 +167,11 @@ std::tuple<Array<i32>, Array<i64>> class_histograms(
     Span<const i32> class_of, i64 classes, const Owned& h, Span<const u8> flags, Span<const u8> bad,
     Span<const u8> inherits, Span<i64> indptr, Span<i64> known
 ) {
+    require_size("class_histograms", "histogram.codes", h.codes.size, h.owner.size);
+    require_size("class_histograms", "histogram.counts", h.counts.size, h.owner.size);
+    require_size("class_histograms", "inherits", inherits.size, bad.size);
+    require_size("class_histograms", "indptr", indptr.size, classes + 1);
+    require_size("class_histograms", "known", known.size, classes);
     const i64 card = flags.size;
     // Where the counts of each class start; those of settled classes share the first place.
     Array<i64> start(classes, 0);
@@ -216,6 +252,11 @@ void flag_values(
     const RuleView& view, double limit, i64 sets, i64 k, const Histograms& h, Span<u8> bad, Span<u8> inherits,
     Span<i64> gone
 ) {
+    require_size("flag_values", "histograms.counts", h.counts.size, h.codes.size);
+    require_size("flag_values", "histograms.known", h.known.size, h.indptr.size - 1);
+    require_size("flag_values", "bad", bad.size, h.known.size);
+    require_size("flag_values", "inherits", inherits.size, h.known.size);
+    require_size("flag_values", "gone", gone.size, h.known.size);
     bool bounds = sets & FAILS && view.op == TOTAL_VARIATION && !view.mixed && !view.two;
     bool distinct = view.op == DISTINCT && !view.mixed && !view.shared;
     for (i64 c = 0; c < h.indptr.size - 1; ++c) {
@@ -244,6 +285,11 @@ void flag_values(
 void lost_codes(
     const Losing& losing, Span<const i32> class_of, Span<const u8> flags, Span<const double> every, Span<double> lost
 ) {
+    require_size("lost_codes", "losing.weight", losing.weight.size, class_of.size);
+    require_size("lost_codes", "losing.places", losing.places.rows, class_of.size);
+    require_size("lost_codes", "losing.offsets", losing.offsets.size, class_of.size + 1);
+    require_size("lost_codes", "losing.rows", losing.rows.size, losing.deep.size);
+    require_size("lost_codes", "every", every.size, lost.size);
     i64 flagged = 0, found = 0;
     for (i32 c : class_of) flagged += flags[c] != 0;
     bool wanted = 2 * flagged <= class_of.size;
@@ -267,6 +313,9 @@ void lost_codes(
 
 // What the suppressed rows would cost in each attribute at each level, from rows by leaf code.
 void lost_prices(Span<const double> lost, Table<const double> prices, Span<const i64> card_at, Table<double> out) {
+    require_size("lost_prices", "card_at", card_at.size, out.rows + 1);
+    require_size("lost_prices", "prices", prices.rows, out.columns);
+    require_size("lost_prices", "lost", lost.size, prices.columns);
     for (i64 a = 0; a < out.rows; ++a)
         for (i64 level = 0; level < out.columns; ++level) {
             double sum = 0.0;
@@ -283,6 +332,10 @@ void price_others(
     Span<const i64> sizes, Span<const u8> bad, Span<const u8> inherits, Table<const i32> codes, Span<const i32> first,
     Span<const i64> levels, const LatticeLayout& layout, Table<const double> prices, Span<double> sums
 ) {
+    require_size("price_others", "bad", bad.size, sizes.size);
+    require_size("price_others", "inherits", inherits.size, sizes.size);
+    require_size("price_others", "first", first.size, sizes.size);
+    require_size("price_others", "levels", levels.size, sums.size);
     sums.fill(0.0);
     for (i64 c = 0; c < sizes.size; ++c) {
         if (bad[c] == inherits[c]) continue;
@@ -299,6 +352,8 @@ void price_gone(
     Span<const i64> gone, Table<const i32> codes, Span<const i32> first, Span<const i64> levels, const LatticeLayout& layout,
     Table<const double> prices, Table<double> out
 ) {
+    require_size("price_gone", "first", first.size, gone.size);
+    require_size("price_gone", "out", out.rows, levels.size);
     if (!gone.any()) return;
     for (i64 a = 0; a < levels.size; ++a) {
         i64 start = layout.card_at[a], stop = layout.card_at[a + 1];
@@ -318,11 +373,33 @@ void price_gone(
 
 // (levels of all attributes, entries): node of each entry, from (attributes, entries) leaf codes.
 void level_codes(Table<const i32> leaf, const LatticeLayout& layout, Table<i32> codes) {
+    require_size("level_codes", "codes' columns", codes.columns, leaf.columns);
+    require_size("level_codes", "layout.row_at", layout.row_at.size, leaf.rows + 1);
     for (i64 a = 0; a < leaf.rows; ++a)
         for (i64 row = layout.row_at[a]; row < layout.row_at[a + 1]; ++row) {
             const i32* labels = layout.labels[row - layout.row_at[a]].data + layout.card_at[a];
             for (i64 i = 0; i < leaf.columns; ++i) codes(row, i) = labels[leaf(a, i)];
         }
+}
+
+i64 count_listed_rows(
+    Table<const i32> codes, Span<const i64> rows, Span<const i64> cards, Span<const i64> weight, const Slots& slots,
+    const Room& room
+) {
+    require_size("count_rows", "codes' columns", codes.columns, weight.size);
+    require_size("count_rows", "cards", cards.size, rows.size);
+    require_buffers("count_rows", weight.size, slots, room);
+    return count_rows(codes, rows, cards, weight, slots, room);
+}
+
+i64 count_one_node(
+    Table<const i32> codes, Span<const i64> weight, const LatticeLayout& layout, Span<const i64> levels, const Slots& slots,
+    const Room& room
+) {
+    require_size("count_node", "codes' columns", codes.columns, weight.size);
+    require_size("count_node", "levels", levels.size, layout.cards.rows);
+    require_buffers("count_node", weight.size, slots, room);
+    return count_node(codes, weight, layout, levels, slots, room);
 }
 
 double probe_most_within(Span<const i32> codes, Span<const i64> counts, double total, Span<const double> shares, double t) {
@@ -332,8 +409,8 @@ double probe_most_within(Span<const i32> codes, Span<const i64> counts, double t
 }  // namespace
 
 SHOAL_KERNELS {
-    kernels.add("count_rows", "codes, rows, cards, weight, slots, room", &count_rows);
-    kernels.add("count_node", "codes, weight, layout, levels, slots, room", &count_node);
+    kernels.add("count_rows", "codes, rows, cards, weight, slots, room", &count_listed_rows);
+    kernels.add("count_node", "codes, weight, layout, levels, slots, room", &count_one_node);
     kernels.add("level_codes", "leaf, layout, codes", &level_codes);
     kernels.add("flag_small", "sizes, classes, least, bad, inherits, gone", &flag_small);
     kernels.add("tally", "sizes, classes, bad, inherits, gone, out", &tally);

@@ -8,6 +8,7 @@ namespace {
 
 // Ticks of every low and high code of the columns that have a place in the list.
 void list_pairs(Prices p, Span<const i64> pair_at, Span<i64> pair) {
+    require_size("list_pairs", "pair_at", pair_at.size, p.columns());
     pair.fill(0);
     for (i64 a = 0; a < pair_at.size; ++a) {
         if (pair_at[a] < 0) continue;
@@ -19,6 +20,8 @@ void list_pairs(Prices p, Span<const i64> pair_at, Span<i64> pair) {
 }
 
 void widest_columns(Prices p, Table<const i32> codes, Span<const i64> starts, Span<i64> out) {
+    require_size("widest_columns", "codes", codes.rows, p.columns());
+    require_size("widest_columns", "starts", starts.size, out.size + 1);
     Extents ext(p, 1);
     for (i64 g = 0; g < out.size; ++g) {
         clear(ext, 0);
@@ -36,6 +39,8 @@ void widest_columns(Prices p, Table<const i32> codes, Span<const i64> starts, Sp
 }
 
 void probe_cells(Prices p, i64 a, Span<const i64> low, Span<const i64> high, Span<i64> out) {
+    require_size("probe_cells", "low", low.size, out.size);
+    require_size("probe_cells", "high", high.size, out.size);
     for (i64 i = 0; i < out.size; ++i) out[i] = cell(p, a, low[i], high[i]);
 }
 
@@ -92,6 +97,7 @@ i64 probe_groups(
 
 // Sort keys with a heap.
 void probe_heap(Span<i64> keys, Span<i64> sorted) {
+    require_size("probe_heap", "sorted", sorted.size, keys.size);
     make_heap(keys, keys.size);
     for (i64 i = 0; i < sorted.size; ++i) sorted[i] = pop_heap(keys, keys.size - i);
 }

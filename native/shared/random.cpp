@@ -7,12 +7,15 @@ namespace shoal {
 namespace {
 
 SHOAL_CLONES void draw_block(Span<const u64> key, Span<const u64> rows, u64 draw, Span<u64> out, i64 start, i64 stop) {
+    require_size("draw_block", "key", key.size, 2);
+    require_size("draw_block", "out", out.size, rows.size);
     const u64 key0 = key[0], key1 = key[1];
     for (i64 i = start; i < stop; ++i) out[i] = threefry(key0, key1, rows[i], draw);
 }
 
 // Stable order of random bits: a counting sort by their top 64 - shift bits, then insertion within each bucket.
 void order_bits(Span<const u64> bits, u64 shift, Span<i64> order) {
+    require_size("order_bits", "order", order.size, bits.size);
     const i64 n = bits.size;
     Array<i64> ends((i64(1) << (64 - shift)) + 1, 0);
     for (u64 value : bits) ++ends[i64(value >> shift) + 1];
