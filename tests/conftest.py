@@ -15,6 +15,7 @@ import gc
 import os
 import signal
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,31 @@ class Samples:
             items[:] = [item for item in items if item not in left_out]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that is marked as the reference of kernels and does not call all of them."""
+    missing = {name for mark in item.iter_markers("reference") for name in mark.args}
+    if not missing:
+        return (yield)
+    from shoal.kernels import _native
+
+    def watch(name: str) -> Callable[..., Any]:
+        kernel = getattr(_native, name)
+
+        def call(*arguments: Any) -> Any:
+            missing.discard(name)
+            return kernel(*arguments)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in tuple(missing):
+            patch.setattr(_native, name, watch(name))
+        yield
+    if missing:
+        pytest.fail(f"This test does not call kernels whose reference it is marked as: {', '.join(sorted(missing))}.")
+
+
 def pytest_collection_finish() -> None:
     # Thousands of tests that stay to the end need not be looked at by every collection of garbage.
     gc.collect()
@@ -197,6 +223,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: reads Adult or reproduces a paper")
+    config.addinivalue_line("markers", "reference(names): compares these native kernels with plain Python")
     config.addinivalue_line("markers", "sample(count): so many of its cases are enough for a run that is not thorough")
     # What a shell starts in the background is deaf to interrupts, and so is all that it starts; tests send some.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -57,6 +57,7 @@ def drawn(data: st.DataObject) -> tuple[Case, dict[str, Any], Aim, Any, Target]:
     return case, blocks, aim, table, Target(problem_of(table, K2), aim, np.arange(case.n))
 
 
+@pytest.mark.reference("fill_steps")
 @settings(max_examples=many(10, 100))
 @given(data=st.data(), many=st.booleans())
 def test_groups_cost_loss_and_what_they_tell(data: st.DataObject, many: bool) -> None:
@@ -77,6 +78,7 @@ def test_groups_cost_loss_and_what_they_tell(data: st.DataObject, many: bool) ->
             assert (groups.bare[r] + lacking) / p.one == pytest.approx(price(rest), abs=1e-6)
 
 
+@pytest.mark.reference("probe_exposed")
 @settings(max_examples=many(10, 100))
 @given(data=st.data(), many=st.booleans())
 def test_a_group_tells_no_less_than_its_bound(data: st.DataObject, many: bool) -> None:

@@ -31,6 +31,7 @@ def plain(points: np.ndarray, codes: np.ndarray, centres: np.ndarray, labels: np
     return tuple(np.array(one) for one in zip(*found, strict=True))
 
 
+@pytest.mark.reference("nearest_block")
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 8), st.integers(0, 3), st.integers(0, 2))
 def test_the_kernel_is_the_plain_way(seed: int, n: int, many: int, numbers: int, texts: int) -> None:

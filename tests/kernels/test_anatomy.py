@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ def reference(codes: list[int], l: int) -> list[int]:  # noqa: E741
     return ids
 
 
+@pytest.mark.reference("draw_groups")
 @given(st.lists(st.integers(0, 6), max_size=60), st.integers(2, 5))
 def test_groups_are_the_references(codes: list[int], l: int) -> None:  # noqa: E741
     assert draw_groups(np.array(codes, dtype=np.int32), 7, l).tolist() == reference(codes, l)

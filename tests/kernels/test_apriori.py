@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import combinations
 
 import numpy as np
+import pytest
 
 from shoal.kernels.count.apriori import GONE, anonymise_items, fewest_sharing
 
@@ -34,6 +35,7 @@ def test_the_worked_example_generalises_a1_and_a2_and_keeps_b1_and_b2() -> None:
     assert [sorted(set(made[ptr[i] : ptr[i + 1]].tolist())) for i in range(4)] == [[2, 3, 4], [2, 4], [2, 3, 4], [3, 4]]
 
 
+@pytest.mark.reference("fewest_sharing", "anonymise_items")
 def test_kernels_equal_plain_loops_and_every_class_becomes_km_anonymous() -> None:
     generator = np.random.default_rng(5)
     for trial in range(40):

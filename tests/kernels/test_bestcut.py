@@ -46,6 +46,7 @@ def assert_priced(case: Case, k: int) -> None:
     assert allowed == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.reference("probe_best_cuts")
 @settings(max_examples=many(8, 50))
 @given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
 def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> None:

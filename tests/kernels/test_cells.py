@@ -49,6 +49,7 @@ def test_tree_prices_follow_the_lowest_common_ancestor(case: Case) -> None:
         assert cells_of(p, a, low, high) / p.unit[a] == pytest.approx((leaves - 1) / (tree.n_leaves - 1))
 
 
+@pytest.mark.reference("list_pairs", "probe_cells")
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 @pytest.mark.parametrize("rows", [180, 2000])
 def test_prices_are_those_of_snapped_cells(dtype: type, rows: int) -> None:
@@ -116,6 +117,7 @@ def test_weights_below_nothing_count_in_favour() -> None:
     assert cells_of(p, 1, np.array([1]), np.array([2]))[0] == -p.one / 16
 
 
+@pytest.mark.reference("probe_mean_price")
 @settings(max_examples=20, deadline=None)
 @given(cases(sensitive=(0, 0)))
 def test_the_mean_price_knows_no_weights(case: Case) -> None:

@@ -14,6 +14,7 @@ from shoal.kernels.cluster.pools import Found, Made, numbered
 from shoal.kernels.price.cells import Prices
 
 
+@pytest.mark.reference("count_far")
 @settings(max_examples=50)
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30).filter(any))
 def test_distances_to_the_nearest_subspace_with_a_cluster(clusters: list[int]) -> None:
@@ -23,6 +24,7 @@ def test_distances_to_the_nearest_subspace_with_a_cluster(clusters: list[int]) -
     assert far.tolist() == [min(abs(part - other) for other in with_cluster) for part in range(len(clusters))]
 
 
+@pytest.mark.reference("find_roots")
 @settings(max_examples=50)
 @given(st.data())
 def test_roots_are_the_ends_of_chains_of_parents(data: st.DataObject) -> None:
@@ -34,6 +36,7 @@ def test_roots_are_the_ends_of_chains_of_parents(data: st.DataObject) -> None:
     assert roots(np.array(parent, dtype=np.int64)).tolist() == [root(i) for i in range(len(parent))]
 
 
+@pytest.mark.reference("wake_records")
 @settings(max_examples=50)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 20))
 def test_records_in_and_around_changed_groups_wake(seed: int, n: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 from shoal.kernels.count.estimates import cell_chances, exact_counts, expected_counts
 
 
+@pytest.mark.reference("cell_chances")
 def test_cell_chances_are_shares_of_asked_values() -> None:
     rng = np.random.default_rng(1)
     asked = rng.integers(0, 2, (20, 9)).astype(np.uint8)
@@ -17,6 +18,7 @@ def test_cell_chances_are_shares_of_asked_values() -> None:
     assert cell_chances(asked, at, code) == pytest.approx(np.array(expected), abs=1e-15)
 
 
+@pytest.mark.reference("expected_counts")
 def test_expected_counts_sum_over_groups() -> None:
     rng = np.random.default_rng(2)
     chance = rng.choice([0.0, 0.25, 1.0], (15, 12))
@@ -37,6 +39,7 @@ def test_expected_counts_sum_over_groups() -> None:
         assert found[q] == pytest.approx(total, abs=1e-12)
 
 
+@pytest.mark.reference("exact_counts")
 @pytest.mark.parametrize("rows", [1, 64, 150])
 def test_exact_counts_count_rows(rows: int) -> None:
     rng = np.random.default_rng(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ def grouped(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int]:
     return codes, ids, 4, card
 
 
+@pytest.mark.reference("group_ranges")
 @given(grouped())
 def test_ranges(drawn: tuple) -> None:
     codes, ids, groups, _ = drawn
@@ -33,6 +35,7 @@ def test_ranges(drawn: tuple) -> None:
             assert low[group] > high[group]
 
 
+@pytest.mark.reference("group_sets", "number_sets")
 @given(grouped())
 def test_sets(drawn: tuple) -> None:
     codes, ids, groups, card = drawn

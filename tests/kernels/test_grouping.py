@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.kernels import _native
 from shoal.kernels.cores import use_cores
 from shoal.kernels.count import grouping
 from shoal.kernels.count.grouping import count_about, group_rows, number_keys, pack_keys
@@ -46,6 +47,7 @@ def coded(draw: st.DrawFn) -> tuple[np.ndarray, list[int]]:
     return np.array(columns, dtype=np.int32).reshape(len(cards), n), cards
 
 
+@pytest.mark.reference("number_direct")
 @given(coded())
 def test_few_groups(drawn: tuple[np.ndarray, list[int]]) -> None:
     assert_same_groups(*drawn)
@@ -64,6 +66,7 @@ def test_many_groups(distinct: int) -> None:
     assert_same_groups(np.stack([values // 100, values % 100]).astype(np.int32), [distinct // 100 + 1, 100])
 
 
+@pytest.mark.reference("count_block", "scatter_block", "number_part", "gather_part")
 def test_many_groups_beyond_64_bits() -> None:
     rng = np.random.default_rng(1)
     card = (1 << 31) - 1
@@ -90,6 +93,7 @@ def test_no_rows_are_no_groups() -> None:
     assert (ids.size, first.size, counts.size) == (0, 0, 0)
 
 
+@pytest.mark.reference("pack_block")
 def test_keys_are_mixed_radix() -> None:
     keys = pack_keys(np.array([[1, 0], [2, 1], [3, 4]], dtype=np.int32), np.array([2, 3, 5]))
     assert keys.tolist() == [(1 * 3 + 2) * 5 + 3, (0 * 3 + 1) * 5 + 4]
@@ -121,6 +125,22 @@ def test_ids_do_not_depend_on_what_codes_are_called(seed: int) -> None:
 
 
 @settings(max_examples=20)
+def mixed(key: int, code: int) -> int:
+    """Mix a code into the hash of the columns before it."""
+    key = (key + code + 1) % 2**64
+    key = (key ^ key >> 32) * 0x9E3779B97F4A7C15 % 2**64
+    return key ^ key >> 29
+
+
+@pytest.mark.reference("mix_block")
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**31 - 1)), min_size=1, max_size=20))
+def test_codes_are_mixed_into_hashes(drawn: list[tuple[int, int]]) -> None:
+    keys, values = zip(*drawn, strict=True)
+    hashes, codes = np.array(keys, dtype=np.uint64), np.array(values, dtype=np.int32)
+    _native.mix_block(codes, hashes, 1, codes.size)
+    assert hashes.tolist() == [drawn[0][0], *(mixed(key, code) for key, code in drawn[1:])]
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 60))
 def test_few_rows_are_counted_one_by_one(seed: int, columns: int, card: int) -> None:
     codes = np.random.default_rng(seed).integers(0, card, (columns, 300)).astype(np.int32)

@@ -50,6 +50,7 @@ def drawn(data: st.DataObject) -> tuple[Case, np.ndarray]:
     return case, np.array(labels)
 
 
+@pytest.mark.reference("fill_groups")
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_prices_and_prices_without_each_member(data: st.DataObject) -> None:
@@ -66,6 +67,7 @@ def test_prices_and_prices_without_each_member(data: st.DataObject) -> None:
                 assert groups.bare[r] == pytest.approx(float(exact_ticks(columns, rest, p)), abs=len(columns) / 2)
 
 
+@pytest.mark.reference("probe_moves", "probe_members")
 @settings(max_examples=many(8, 100))
 @given(st.data())
 def test_leaving_and_joining_in_any_order(data: st.DataObject) -> None:
@@ -85,6 +87,7 @@ def test_leaving_and_joining_in_any_order(data: st.DataObject) -> None:
     assert (groups.bare == fresh.bare).all()
 
 
+@pytest.mark.reference("price_groups", "nearest_groups")
 @settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_unions_and_nearest_groups(data: st.DataObject) -> None:
@@ -117,6 +120,7 @@ def test_unions_and_nearest_groups(data: st.DataObject) -> None:
             assert found[g] == -1
 
 
+@pytest.mark.reference("pair_off")
 def test_pairs_are_disjoint() -> None:
     # 4 and 1 merge first; 0 wants 1, which is taken, and waits; 2 and 3 merge.
     number = pair_off(np.array([4, 0, 2]), np.array([1, 1, 3]), 6)

@@ -36,12 +36,14 @@ def enumerated(nodes: list[int], guard: int, mine: int) -> float:
     return hit / total
 
 
+@pytest.mark.reference("probe_guard_share")
 @pytest.mark.parametrize("node", range(8))
 @pytest.mark.parametrize("guard", range(8))
 def test_shares(node: int, guard: int) -> None:
     assert _native.probe_guard_share(NODES, node, guard) == len(LEAVES[node] & LEAVES[guard]) / len(LEAVES[node])
 
 
+@pytest.mark.reference("worst_breaches")
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=5), st.integers(0, 7), st.data())
 def test_breaches_are_the_enumerated_ones(nodes: list[int], guard: int, data: Any) -> None:
@@ -88,6 +90,7 @@ def test_a_class_without_breach_is_left_alone() -> None:
     assert node.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.reference("lift_nodes")
 def test_the_record_that_adds_most_is_lifted_and_loses_least() -> None:
     """Of three records under cde, the two at e alone weigh as much as c; the earliest goes up."""
     node = np.array([4, 2, 4, 0])

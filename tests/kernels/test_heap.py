@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from shoal.kernels import _native
 from shoal.kernels.heap import PLACES
 
-price_key = _native.probe_price_key
+
+def price_key(price: float, place: int) -> int:
+    """A number that orders prices, and places where these are equal."""
+    return int(_native.probe_price_key(price, place))
 
 
+@pytest.mark.reference("probe_heap")
 @given(st.lists(st.integers(0, 2**62), min_size=1, max_size=60))
 def test_keys_come_out_in_order(keys: list[int]) -> None:
     heap = np.array(keys, dtype=np.int64)
@@ -21,6 +25,7 @@ def test_keys_come_out_in_order(keys: list[int]) -> None:
     assert found.tolist() == sorted(keys)
 
 
+@pytest.mark.reference("probe_price_key")
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, PLACES - 1)), min_size=2, max_size=20))
 def test_prices_come_before_places(pairs: list[tuple[int, int]]) -> None:
     keys = [price_key(price / 1000, place) for price, place in pairs]

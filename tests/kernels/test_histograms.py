@@ -49,6 +49,7 @@ def test_rows_of_each_group(drawn: tuple) -> None:
         assert rows[offsets[group] : offsets[group + 1]].tolist() == np.flatnonzero(ids == group).tolist()
 
 
+@pytest.mark.reference("bucket_rows", "histograms")
 @given(grouped())
 def test_counting_rows(drawn: tuple) -> None:
     ids, groups, values, _, card = drawn
@@ -56,6 +57,7 @@ def test_counting_rows(drawn: tuple) -> None:
     assert found == [dict(Counter(values[ids == group].tolist())) for group in range(groups)]
 
 
+@pytest.mark.reference("subject_histograms")
 @given(grouped())
 def test_counting_people(drawn: tuple) -> None:
     ids, groups, values, subjects, _ = drawn
@@ -65,6 +67,7 @@ def test_counting_people(drawn: tuple) -> None:
         assert found[group] == dict(Counter(value for value, _ in pairs))
 
 
+@pytest.mark.reference("known_sizes")
 @given(grouped(), st.booleans(), st.booleans())
 def test_known_sizes(drawn: tuple, people: bool, flagged: bool) -> None:
     ids, groups, values, subjects, card = drawn

@@ -50,6 +50,7 @@ def test_the_mean_is_exact(f: int, p: Fraction) -> None:
     assert moments(f, float(p))[0] == pytest.approx(exact(f, p), rel=1e-12)
 
 
+@pytest.mark.reference("inverse_moments")
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.499, 0.5, 0.8, 1.0])
 @pytest.mark.parametrize("f", [1, 2, 5, 12, 60])
 def test_both_moments_by_summation(f: int, p: float) -> None:

@@ -14,6 +14,7 @@ ITEM = np.array([item for cover in COVERS for item, _ in cover])
 SHARE = np.array([share for cover in COVERS for _, share in cover])
 
 
+@pytest.mark.reference("cross_counts", "narrow")
 @pytest.mark.parametrize("begin", [0, 1])
 def test_cross_counts_and_narrow(begin: int) -> None:
     rng = np.random.default_rng(begin)

@@ -19,6 +19,7 @@ def listed(heights: list[int]) -> kernel.Listed:
     return kernel.Listed(*kernel.list_nodes(given_heights), Lattice(tuple(heights)).strides, given_heights)
 
 
+@pytest.mark.reference("list_nodes")
 @given(HEIGHTS)
 def test_nodes_are_listed_by_height(heights: list[int]) -> None:
     lattice, found = Lattice(tuple(heights)), listed(heights)
@@ -28,6 +29,7 @@ def test_nodes_are_listed_by_height(heights: list[int]) -> None:
         assert mine.tolist() == lattice.nodes_at_height(height).tolist()
 
 
+@pytest.mark.reference("inherit_bounds", "node_cost")
 @given(HEIGHTS, SEEDS)
 def test_a_node_is_bounded_by_the_best_check_that_its_parents_know(heights: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -57,6 +59,7 @@ def test_a_node_is_bounded_by_the_best_check_that_its_parents_know(heights: list
         assert known.source[node] == (source[node] if kept else max(costs, key=lambda one: costs[one], default=-1))
 
 
+@pytest.mark.reference("children", "climb")
 @given(HEIGHTS, SEEDS)
 def test_steps_up_and_down_go_by_what_they_cost(heights: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -80,6 +83,7 @@ def test_steps_up_and_down_go_by_what_they_cost(heights: list[int], seed: int) -
     assert kernel.climb(start, nodes, plain, done, allowed).tolist() == chain
 
 
+@pytest.mark.reference("rule_out")
 @given(HEIGHTS, SEEDS)
 def test_what_lies_below_a_node_is_ruled_out_with_it(heights: list[int], seed: int) -> None:
     rng, found = np.random.default_rng(seed), listed(heights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ def median_of(codes: np.ndarray, lo: int, hi: int, limits: tuple, weights: np.nd
     return _native.probe_median(codes, lo, hi, *limits, weights)
 
 
+@pytest.mark.reference("probe_median")
 @settings(max_examples=20)
 @given(st.lists(st.one_of(st.integers(0, 3), st.integers(0, 10**9)), min_size=1, max_size=9))
 def test_medians_of_codes_near_and_far(values: list[int]) -> None:

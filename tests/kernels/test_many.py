@@ -59,6 +59,7 @@ def make_table(rng: np.random.Generator, n: int, missing: bool) -> Table:
     return with_crowd(table, 3)
 
 
+@pytest.mark.reference("probe_groups")
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 999), n=st.sampled_from([5, 40, 400]), groups=st.sampled_from([2, 5, 200]),
@@ -85,6 +86,7 @@ def test_costs_are_those_of_published_cells(seed: int, n: int, groups: int, miss
     assert grown[row] / unit == pytest.approx(published(table, alone, loss)[0], **near)
 
 
+@pytest.mark.reference("widest_columns")
 def test_the_widest_column_is_the_one_that_costs_most() -> None:
     table = make_table(np.random.default_rng(5), 300, False)
     starts = np.array([0, 1, 8, 100, 300])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.attack.matching import WORD, count_matches, cover_bits, list_matches
 
 
+@pytest.mark.reference("cover_bits", "count_matches", "list_matches")
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 150), st.integers(0, 40), st.integers(1, 3))
 def test_the_bit_sets_find_what_comparing_every_pair_finds(
     seed: int, columns: int, classes: int, people: int, words: int

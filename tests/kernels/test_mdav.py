@@ -87,6 +87,7 @@ def _mode(values: list[int]) -> int:
     return min(set(values), key=lambda value: (-values.count(value), value))
 
 
+@pytest.mark.reference("mdav")
 @settings(max_examples=40)
 @given(st.data())
 def test_mdav_is_the_reference(data: st.DataObject) -> None:
@@ -137,6 +138,7 @@ def _deviation(values: Any) -> float:
     return float(((np.array(values) - np.mean(values)) ** 2).sum())
 
 
+@pytest.mark.reference("shortest_path")
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=16), st.integers(2, 4))
 def test_the_shortest_path_is_optimal(values: list[int], k: int) -> None:

@@ -41,20 +41,22 @@ def reference(case: Case, rows: list[int], size: int, raw: bool) -> list[list[in
     return reference(case, left, size, raw) + reference(case, right, size, raw)
 
 
-def subspaces(case: Case, size: int, raw: bool, dtype: type = np.int16) -> list[list[int]]:
+def subspaces(case: Case, size: int, raw: bool, dtype: type = np.int16, shared: bool = False) -> list[list[int]]:
     table = case.table()
     codes = np.ascontiguousarray(table.quasi_codes.T, dtype=dtype)
     given_codes = codes.copy()
     columns = quasi_columns(table.domain)
     widths = [column.width for column in columns]
     prices = pack(columns, *units_of(columns, widths, 1 << 50)) if raw else prices_of(table.domain)
-    order, starts = halve(codes, prices, size)
+    with mock.patch.object(median, "PARALLEL_FROM", 0 if shared else 1 << 60):
+        order, starts = halve(codes, prices, size)
     assert order.dtype == np.int32
     assert starts.dtype == np.int64
     assert (codes == given_codes[order]).all()
     return [order[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)]
 
 
+@pytest.mark.reference("halve_part", "halve_parts")
 @settings(max_examples=40, deadline=None)
 @given(
     case=cases(rows=(1, 30), sensitive=(0, 0)),
@@ -63,7 +65,9 @@ def subspaces(case: Case, size: int, raw: bool, dtype: type = np.int16) -> list[
     dtype=st.sampled_from([np.int16, np.int32]),
 )
 def test_subspaces_are_those_of_the_reference(case: Case, size: int, raw: bool, dtype: type) -> None:
-    assert subspaces(case, size, raw, dtype) == reference(case, list(range(case.n)), size, raw)
+    expected = reference(case, list(range(case.n)), size, raw)
+    for shared in (False, True):
+        assert subspaces(case, size, raw, dtype, shared) == expected
 
 
 @pytest.mark.parametrize("n,size", [(1, 1), (7, 4), (8, 4), (9, 3), (1000, 7), (4001, 5)])

@@ -148,6 +148,7 @@ SPECS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.reference("cut_parts")
 @settings(max_examples=50)
 @given(
     case=cases(rows=(1, 14), sensitive=(1, 1), sensitive_kinds=["integer"], non_answers=False),

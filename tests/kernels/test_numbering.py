@@ -12,6 +12,7 @@ from shoal.kernels.count.numbering import find_keys, number_keys, place_keys
 words = st.integers(-(2**63), 2**63 - 1)
 
 
+@pytest.mark.reference("number_words")
 @given(st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**64 - 1)), max_size=60))
 def test_keys_are_numbered_by_first_appearance(keys: list[int]) -> None:
     numbers, first = number_keys(np.array(keys, dtype=np.uint64), 1000)
@@ -30,6 +31,7 @@ def test_too_many_different_keys_give_no_numbers(most: int, known: int) -> None:
         assert numbers.tolist() == 2 * list(range(5000))
 
 
+@pytest.mark.reference("place_keys", "find_keys")
 @given(st.integers(1, 3).flatmap(lambda size: st.tuples(*2 * [st.lists(st.tuples(*size * [words]), max_size=20)])))
 def test_combinations_are_found_among_known_ones(drawn: tuple[list[tuple], list[tuple]]) -> None:
     known, others = list(dict.fromkeys(drawn[0])), drawn[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def reference(
     return partner
 
 
+@pytest.mark.reference("pair_apart")
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40), st.integers(1, 6))
 def test_partners_are_the_references(seed: int, n: int, most: int) -> None:
     rng = np.random.default_rng(seed)

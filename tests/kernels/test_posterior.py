@@ -28,6 +28,7 @@ def chance(weights: np.ndarray, must: set[int], redraw: int) -> float:
     return sum(0.5 * prod(weights[j] for j in chosen) for chosen in sets)
 
 
+@pytest.mark.reference("reach", "reach_all")
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.data())
 def test_reach_sums_over_all_sets(seed: int, columns: int, data: st.DataObject) -> None:
     weights = np.random.default_rng(seed).random(columns)
@@ -39,6 +40,7 @@ def test_reach_sums_over_all_sets(seed: int, columns: int, data: st.DataObject) 
     assert reach_all(weights[None, :], inside, redraw, 0.5) == pytest.approx([expected], abs=1e-12)
 
 
+@pytest.mark.reference("own_chances")
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @given(seed=st.integers(0, 2**32 - 1), columns=st.integers(1, 5), n=st.integers(1, 12))
 def test_own_chances(kind: type, seed: int, columns: int, n: int) -> None:
@@ -51,6 +53,7 @@ def test_own_chances(kind: type, seed: int, columns: int, n: int) -> None:
         assert found[i] == pytest.approx(chance(weights[released[i]], must, redraw), abs=1e-12)
 
 
+@pytest.mark.reference("weigh")
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @given(seed=st.integers(0, 2**32 - 1), columns=st.integers(1, 4), n=st.integers(1, 10))
 def test_weigh_one_set_after_the_other(kind: type, seed: int, columns: int, n: int) -> None:
@@ -80,6 +83,7 @@ def test_weigh_one_set_after_the_other(kind: type, seed: int, columns: int, n: i
             assert tied[r] == candidates[r].count(max(candidates[r]))
 
 
+@pytest.mark.reference("summarise")
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3)), min_size=1, max_size=30))
 def test_summarise(vectors: list[tuple[int, int]]) -> None:
     buckets, counts = np.array(vectors).T
@@ -90,6 +94,7 @@ def test_summarise(vectors: list[tuple[int, int]]) -> None:
         assert (records[bucket], most[bucket], ties[bucket]) == (sum(here), top, here.count(top) if here else 0)
 
 
+@pytest.mark.reference("spread_scores")
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(1, 8), st.integers(1, 20))
 def test_spread_scores(seed: int, n_people: int, n_vectors: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -106,6 +111,7 @@ def test_spread_scores(seed: int, n_people: int, n_vectors: int, n: int) -> None
     assert (slot_of == -1).all()
 
 
+@pytest.mark.reference("guess_values")
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 4))
 def test_guess_values(seed: int, people: int, card: int) -> None:
     rng = np.random.default_rng(seed)
@@ -118,6 +124,7 @@ def test_guess_values(seed: int, people: int, card: int) -> None:
         assert confidence[person] == pytest.approx(scores[person].max() / whole if whole else 0.0)
 
 
+@pytest.mark.reference("guess_without")
 @given(st.integers(0, 2**32 - 1), st.integers(1, 15), st.integers(1, 4))
 def test_guess_without(seed: int, n: int, card: int) -> None:
     rng = np.random.default_rng(seed)

@@ -32,6 +32,7 @@ def grown_by(p: Prices, codes: np.ndarray, group: np.ndarray, others: np.ndarray
     return out
 
 
+@pytest.mark.reference("probe_growth")
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_growing_equals_pricing_from_scratch(data: st.DataObject) -> None:
@@ -47,6 +48,7 @@ def test_growing_equals_pricing_from_scratch(data: st.DataObject) -> None:
         assert total == pytest.approx(float(exact_ticks(columns, rows[:size], p)), abs=len(columns) / 2)
 
 
+@pytest.mark.reference("probe_costs_with")
 @settings(max_examples=25, deadline=None)
 @given(case=cases(rows=(2, 14), sensitive=(0, 0)), data=st.data())
 def test_many_at_once_cost_what_each_costs(case: Any, data: st.DataObject) -> None:

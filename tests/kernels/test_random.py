@@ -45,6 +45,7 @@ def draw(key: tuple[int, int], rows: list[int], number: int) -> list[int]:
     return draw_bits(np.array(key, dtype=np.uint64), np.array(rows, dtype=np.uint64), number).tolist()
 
 
+@pytest.mark.reference("draw_block")
 @pytest.mark.parametrize("counter,key,word", KNOWN, ids=["zeros", "ones", "pi"])
 def test_known_answers(counter: tuple[int, int], key: tuple[int, int], word: int) -> None:
     assert threefry(key, counter) == word
@@ -87,6 +88,7 @@ def test_draws_and_streams_are_unrelated() -> None:
         assert not (first == second).any()
 
 
+@pytest.mark.reference("order_bits")
 @pytest.mark.parametrize("distinct", [2**63, 50])
 def test_many_bits_are_ordered_as_a_stable_sort_does(distinct: int) -> None:
     bits = np.random.default_rng(5).integers(0, distinct, 100_000, dtype=np.uint64) << np.uint64(1)

@@ -57,6 +57,7 @@ def pairs(
     return _native.probe_pair_share(codes, counts, float(counts.sum()), kind, scale, full, tree, CARD)
 
 
+@pytest.mark.reference("probe_pair_share")
 @settings(max_examples=75)
 @given(histograms(), axes(shuffled=False), st.sampled_from([11.0, 20.0, 0.0]))
 def test_pairs_by_position(group: Counts, drawn: tuple[list[int], Ranges], width: float) -> None:
@@ -85,6 +86,7 @@ def test_pairs_of_categories(group: Counts, drawn: tuple[list[int], Ranges], sca
     assert pairs(group, *drawn, EQUAL, scale, []) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.reference("probe_range_share")
 @settings(max_examples=75)
 @given(histograms(), axes(shuffled=True), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=3))
 def test_share_in_one_range(group: Counts, drawn: tuple[list[int], Ranges], more: Ranges) -> None:

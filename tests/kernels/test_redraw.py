@@ -14,6 +14,7 @@ from shoal.kernels.links.redraw import alias_table, redraw_cells
 from tests.kernels.test_random import threefry_words
 
 
+@pytest.mark.reference("alias_table")
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=30).filter(any))
 def test_alias_tables_keep_every_share(counts: list[int]) -> None:
     keep, other = alias_table(np.array(counts))
@@ -57,6 +58,7 @@ def problems(draw: st.DrawFn) -> tuple[np.ndarray, list[np.ndarray], list[float]
     return codes, counts, p, redraw
 
 
+@pytest.mark.reference("redraw_block")
 @given(problems(), st.integers(0, 2**64 - 1))
 def test_reference(problem: tuple, word: int) -> None:
     codes, counts, p, redraw = problem

@@ -53,8 +53,10 @@ def value(rules: kernel.Rules, counts: Counts, known: float | None = None) -> fl
     numbers = np.array([counts[code] for code in codes.tolist()], dtype=np.int64)
     if known is None:
         known = sum(count for code, count in counts.items() if not rules.unknown[code])
-    indptr = np.array([0, codes.size])
-    return float(kernel.judge_rule(rules, 0, indptr, codes, numbers, np.array([known]))[0])
+    histogram = np.array([0, codes.size]), codes, numbers, np.array([known])
+    (found,) = kernel.judge_rule(rules, 0, *histogram)
+    assert kernel.judge_view(kernel.rule_view(rules, 0), *histogram).tobytes() == found.tobytes()
+    return float(found)
 
 
 def histograms(min_size: int = 1) -> st.SearchStrategy[Counts]:
@@ -129,6 +131,7 @@ def tail_ratio(group: Counts, l: int) -> float:  # noqa: E741
     return ordered[0] / tail if tail else math.inf
 
 
+@pytest.mark.reference("judge_rule", "judge_view")
 @given(histograms())
 def test_distinct(group: Counts) -> None:
     assert value(one_rule(kernel.DISTINCT, kernel.AT_LEAST), group) == len(group)

@@ -29,6 +29,7 @@ def closeness(kind: int, x: int, y: int) -> float:
     return 1.0 - (LEAVES_BELOW[level, x] - 1) / (CARD - 1)
 
 
+@pytest.mark.reference("fill_near")
 @pytest.mark.parametrize("codes", [np.int16, np.int32])
 @given(seed=st.integers(0, 2**32 - 1), kinds=st.lists(st.sampled_from([POSITIONS, LEAVES, EQUAL]), max_size=4))
 def test_a_pair_counts_once_for_each_whose_range_holds_the_other(codes: type, seed: int, kinds: list[int]) -> None:

@@ -32,6 +32,7 @@ MODELS: list[list[dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.reference("probe_rule_values", "probe_rules_hold")
 @settings(max_examples=25)
 @given(st.data(), st.sampled_from(MODELS), st.booleans())
 def test_segments_are_judged_as_groups_are(
@@ -60,6 +61,7 @@ def test_segments_are_judged_as_groups_are(
         assert _native.probe_rules_hold(rows, (judge.rules, packed, None), free, values) == (rows.size >= judge.k)
 
 
+@pytest.mark.reference("probe_failing")
 @pytest.mark.parametrize(
     "values,fails",
     [

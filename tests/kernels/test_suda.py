@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def tables(draw: st.DrawFn, people: bool) -> tuple[np.ndarray, np.ndarray]:
     return np.array(distinct, dtype=np.int32).T.copy(), np.array(owner, dtype=np.int32)
 
 
+@pytest.mark.reference("extend_uniques")
 @settings(max_examples=40, deadline=None)
 @given(tables(people=False), st.integers(1, 5))
 def test_records(table: tuple[np.ndarray, np.ndarray], most: int) -> None:

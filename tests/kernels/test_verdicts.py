@@ -21,8 +21,10 @@ from shoal.kernels.lattice.verdicts import (
     Losing,
     check_sizes,
     class_histograms,
+    flag_small,
     flag_values,
     lost_codes,
+    lost_prices,
     price_gone,
     price_others,
     tally,
@@ -36,6 +38,7 @@ def within(counts: np.ndarray, shares: np.ndarray, t: float) -> bool:
     return float(np.abs(counts / counts.sum() - shares).sum()) / 2 <= t + 1e-9
 
 
+@pytest.mark.reference("probe_most_within")
 @settings(max_examples=20)
 @given(SEEDS)
 def test_no_part_of_a_class_that_is_near_enough_is_larger(seed: int) -> None:
@@ -51,6 +54,7 @@ def test_no_part_of_a_class_that_is_near_enough_is_larger(seed: int) -> None:
     assert np.minimum(shares * most, counts).sum() >= (1 - t) * most - 1e-6
 
 
+@pytest.mark.reference("class_histograms")
 @pytest.mark.parametrize("card", [3, 5000])
 @given(seed=SEEDS)
 def test_histograms_of_classes_are_those_of_their_combinations(card: int, seed: int) -> None:
@@ -89,6 +93,7 @@ def rule_of(op: int, counts: np.ndarray, shares: np.ndarray) -> float:
     return float(np.abs(counts / counts.sum() - shares).sum() / 2)
 
 
+@pytest.mark.reference("flag_values")
 @pytest.mark.parametrize("sets", [FAILS, INHERITS, FAILS | INHERITS])
 @given(seed=SEEDS, op=st.sampled_from([DISTINCT, SHARE, TOTAL_VARIATION]))
 def test_classes_are_flagged_by_the_rule_they_fail(sets: int, seed: int, op: int) -> None:
@@ -147,6 +152,7 @@ def largest_part(counts: np.ndarray, shares: np.ndarray, t: float) -> float:
     return low
 
 
+@pytest.mark.reference("count_rows")
 @pytest.mark.parametrize("card", [2, 40, 1 << 20, 1 << 31])
 @given(seed=SEEDS)
 def test_rows_of_codes_are_counted_as_tuples(card: int, seed: int) -> None:
@@ -170,6 +176,7 @@ def test_rows_of_codes_are_counted_as_tuples(card: int, seed: int) -> None:
         assert (room.sizes[number], room.first[number]) == (weight[entries].sum(), entries[0])
 
 
+@pytest.mark.reference("tally")
 def test_what_is_lost_within_a_lost_class_counts_once() -> None:
     sizes, gone, out = np.array([4, 3, 9, 8]), np.array([0, 2, 0, 5]), np.empty(5)
     bad, inherits = np.array([0, 1, 1, 1], dtype=np.uint8), np.array([0, 1, 1, 0], dtype=np.uint8)
@@ -178,6 +185,7 @@ def test_what_is_lost_within_a_lost_class_counts_once() -> None:
     assert gone.tolist() == [0, 0, 0, 5]
 
 
+@pytest.mark.reference("count_node", "check_sizes")
 @settings(max_examples=25)
 @given(SEEDS, st.sampled_from([2, 40, 1 << 20]))
 def test_classes_are_numbered_as_they_first_come(seed: int, card: int) -> None:
@@ -212,6 +220,7 @@ def test_classes_are_numbered_as_they_first_come(seed: int, card: int) -> None:
     assert out[1] == sum(size >= 6 for size in sizes)
 
 
+@pytest.mark.reference("lost_codes", "price_gone")
 @given(SEEDS)
 def test_lost_rows_are_counted_by_code_and_never_priced_too_high(seed: int) -> None:
     """Exactly where classes are lost, and by the rows that lose least where only so many of a class are."""
@@ -246,6 +255,29 @@ def test_lost_rows_are_counted_by_code_and_never_priced_too_high(seed: int) -> N
         assert out[a] == pytest.approx(2 * prices[:, mine].max(axis=1))
 
 
+@pytest.mark.reference("flag_small", "lost_prices")
+@given(SEEDS)
+def test_small_classes_are_flagged_and_lost_rows_priced(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes, classes = rng.integers(1, 9, 8), int(rng.integers(0, 9))
+    least = np.array([rng.uniform(1, 9), rng.uniform(1, 9)])
+    bad, inherits, gone = (np.full(8, 7, dtype=kind) for kind in (np.uint8, np.uint8, np.int64))
+    flag_small(sizes, classes, least, bad, inherits, gone)
+    rest = [7] * (8 - classes)
+    assert bad.tolist() == [int(size < least[0]) for size in sizes[:classes].tolist()] + rest
+    assert inherits.tolist() == [int(size < least[1]) for size in sizes[:classes].tolist()] + rest
+    assert gone.tolist() == [0] * classes + rest
+    card_at = np.array([0, 3, 3, 8])
+    lost, prices = rng.integers(0, 3, 8).astype(np.float64), rng.random((2, 8))
+    prices[:, lost == 0] = np.nan  # unpublished codes have no price
+    expected = [
+        [sum(lost[i] * level[i] for i in range(start, stop) if lost[i]) for level in prices]
+        for start, stop in zip(card_at[:-1], card_at[1:], strict=True)
+    ]
+    assert lost_prices(lost, prices, card_at).tolist() == expected
+
+
+@pytest.mark.reference("level_codes", "price_others")
 @given(SEEDS)
 def test_classes_that_others_do_not_inherit_are_priced_by_the_node_they_share(seed: int) -> None:
     rng = np.random.default_rng(seed)

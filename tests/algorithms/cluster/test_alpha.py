@@ -19,6 +19,7 @@ from tests.algorithms.cluster.naive import AlphaReference, as_sets, grouped, los
 from tests.table.random_tables import Case, cases
 
 
+@pytest.mark.reference("cluster_classes")
 @settings(max_examples=30, deadline=None)
 @given(
     case=cases(rows=(2, 16), sensitive=(1, 1), sensitive_kinds=("flat",)), k=st.integers(2, 4),

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from tests.table.random_tables import Case, cases
 from tests.test_adult import flat  # noqa: F401
 
 
+@pytest.mark.reference("merge_part")
 @settings(max_examples=25, deadline=None)
 @given(case=cases(rows=(2, 22), sensitive=(0, 0)), k=st.integers(2, 4))
 def test_bottom_up_equals_the_reference(case: Case, k: int) -> None:
@@ -40,6 +42,7 @@ def test_bottom_up_equals_the_reference(case: Case, k: int) -> None:
     assert all(k <= len(group) <= 2 * k - 1 for group in found)
 
 
+@pytest.mark.reference("partition_part")
 @settings(max_examples=25, deadline=None)
 @given(case=cases(rows=(2, 22), sensitive=(0, 0)), k=st.integers(2, 4), seed=st.integers(0, 3))
 def test_top_down_equals_the_reference(case: Case, k: int, seed: int) -> None:

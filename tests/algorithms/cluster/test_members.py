@@ -21,6 +21,7 @@ TREE_KINDS = ("integer", "date", "ordinal", "tree", "flat")
 SENSITIVE_ONE = 1 << 30
 
 
+@pytest.mark.reference("cluster_members")
 @settings(max_examples=25, deadline=None)
 @given(
     case=cases(rows=(2, 14), sensitive=(0, 0)), k=st.integers(2, 5), furthest=st.booleans(),

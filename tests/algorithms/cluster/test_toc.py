@@ -27,6 +27,7 @@ def groups_of(ids: np.ndarray) -> list[list[int]]:
     return sorted(np.flatnonzero(ids == group).tolist() for group in range(ids.max(initial=-1) + 1))
 
 
+@pytest.mark.reference("cluster_subspaces", "join_near", "join_far")
 @settings(max_examples=30)
 @given(
     case=cases(rows=(2, 24), sensitive=(0, 2), subjects=True),
@@ -125,6 +126,7 @@ def test_no_extreme_scores_better_than_the_chosen_delta(case: Case, score: str, 
     assert notes["sample"] == case.n
 
 
+@pytest.mark.reference("price_clusters")
 def test_scores_are_um_and_mpm_of_the_clusters() -> None:
     """The sample is the whole table here, so what the trial says of s is what the release measures."""
     table = census(300)

@@ -48,6 +48,7 @@ def models_of(spec: UPC) -> list[dict[str, Any]]:
     return [model.parameters() for model in spec.models()]
 
 
+@pytest.mark.reference("limit_subspaces", "join_limited")
 @settings(max_examples=20)
 @given(
     case=cases(rows=(3, 24), sensitive=(1, 2)),

@@ -49,6 +49,7 @@ def plainly(window: int, draws: list[float]) -> list[int]:
     return [partner[rank] for rank in range(len(draws))]
 
 
+@pytest.mark.reference("swap_ranks")
 @given(draws=st.lists(st.floats(0, 1), max_size=30), window=st.integers(1, 35))
 def test_partners_are_those_of_the_book(draws: list[float], window: int) -> None:
     found = swap_ranks(window, np.array(draws, dtype=np.float64)).tolist()

@@ -1,0 +1,168 @@
+"""Kernels of polish, and the dealing of records into groups, against plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.algorithms import polish as polishing
+from shoal.algorithms.aims import Aim, Target
+from shoal.algorithms.base import sensitive_codes
+from shoal.algorithms.prices import prices_of
+from shoal.kernels import _native
+from shoal.kernels.cluster.groups import make_groups
+from shoal.kernels.cluster.mending import price_groups
+from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
+from shoal.kernels.cluster.polish import dissolve, improve, regroup
+from shoal.kernels.cluster.relocate import Limits, Scene
+from tests.algorithms.cluster.loukides import problem_of
+from tests.algorithms.test_polish import people
+from tests.conftest import many
+from tests.kernels.plain_polish import PlainPolish, deal, shuffled
+
+SEEDS = st.integers(0, 10_000)
+Change = Callable[..., None]
+FAR = np.iinfo(np.int64).max
+
+
+def price_of(table: Any) -> Callable[[Sequence[int]], int]:
+    """Price a record of a group, in ticks; `test_groups.py` compares these with what the loss is by definition."""
+    prices, codes, known = prices_of(table.domain), table.quasi_codes, {}
+
+    def price(rows: Sequence[int]) -> int:
+        key = frozenset(rows)
+        if key not in known:
+            mine = np.ascontiguousarray(codes[:, sorted(key)])
+            whole = price_groups(prices, mine, np.zeros(len(key), dtype=np.int64), 1, None).loss[0]
+            known[key] = int(whole) // len(key)
+        return known[key]
+
+    return price
+
+
+class Both:
+    """The same zones of groups for the kernels and for plain Python."""
+
+    def __init__(self, seed: int, n: int, k: int, zones: int, diverse: bool) -> None:
+        rng = np.random.default_rng(seed)
+        table = people(seed, n)
+        models = [{"name": "k", "k": k}, *([{"name": "distinct-l", "l": 2}] if diverse else [])]
+        problem = problem_of(table, models)
+        cuts = np.flatnonzero(rng.integers(0, 2, n // k - 1)) * k + k
+        labels = np.empty(n, dtype=np.int32)
+        for g, rows in enumerate(np.split(rng.permutation(n), cuts)):
+            labels[rows] = g
+        spare = zones * (n // k + 1)  # groups without records, as many in every zone
+        self.zone = np.append(rng.integers(0, zones, cuts.size + 1), np.arange(spare) % zones).astype(np.int32)
+        self.limits = Limits(k=k, widest=np.inf, largest=int(rng.choice([2 * k, n])), pool=4 * k, tries=2)
+        # Records of the scene are in another order than those that rules are judged on.
+        order = rng.permutation(n).astype(np.int32)
+        records, secret = np.ascontiguousarray(table.quasi_codes[:, order].T), table.codes["s"][order]
+        near = polishing._neighbours(records, prices_of(table.domain), rng)
+        near[:, rng.integers(1, near.shape[1] + 1) :] = -1
+        codes = records.T
+        self.flags = [rng.integers(0, 2, n).astype(np.uint8) * 2 for _ in range(2)] + [np.zeros(n, dtype=np.uint8)]
+        self.scene = Scene(codes, near, order, self.zone, *self.flags)
+        target = Target(problem, Aim("lm"), order)
+        self.prices = target.prices(None)
+        self.groups = make_groups(self.prices, codes, labels, target.exposure(self.zone.size))
+        self.judged = (problem.judge.rules, sensitive_codes(problem), self.prices) if diverse else None
+        self.done = np.zeros(4, dtype=np.int64)
+
+        def allowed(rows: Sequence[int]) -> bool:
+            return not diverse or (len(rows) >= k and len({int(secret[r]) for r in rows}) >= 2)
+
+        priced = price_of(table)
+        self.plain = PlainPolish(
+            [np.flatnonzero(labels == g).tolist() for g in range(self.zone.size)],
+            lambda rows: priced([int(order[r]) for r in rows]), allowed, near.tolist(), self.zone.tolist(), self.limits,
+        )  # fmt: skip
+        self.plain.quiet, self.plain.calm = self.flags[0].tolist(), self.flags[1].tolist()
+        self.rng = rng
+
+    def run(self, kernel: Change, plain: Change, which: np.ndarray, z: int, *seed: int) -> None:
+        """Call both, and compare all that either changed."""
+        state = (self.groups, self.prices, self.scene, self.judged, self.limits, self.done)
+        kernel(which, z, *state, *map(np.uint64, seed))
+        plain(which.tolist(), z, *seed)
+        room = np.empty(self.groups.ids.size, dtype=np.int64)
+        for g, mine in enumerate(self.plain.groups):
+            assert room[: _native.probe_members(self.groups, g, room)].tolist() == mine
+            assert (self.groups.ids[mine] == g).all()
+            assert not mine or self.groups.cost[g] == self.plain.price(mine)
+        assert self.done.tolist() == self.plain.done
+        assert [flags.tolist() for flags in self.flags] == [self.plain.quiet, self.plain.calm, self.plain.touched]
+
+
+@pytest.mark.reference("improve_records", "dissolve_groups", "regroup_records")
+@pytest.mark.parametrize("diverse", [False, True])
+@settings(max_examples=many(15, 150), deadline=None)
+@given(seed=SEEDS, n=st.integers(12, 40), k=st.integers(2, 4), zones=st.integers(1, 2))
+def test_groups_change_as_in_plain_python(seed: int, n: int, k: int, zones: int, diverse: bool) -> None:
+    both = Both(seed, n, k, zones, diverse)
+    for round_ in range(2):
+        for z in range(zones):
+            records = both.rng.permutation(np.flatnonzero(both.zone[both.groups.ids] == z))
+            which = both.rng.permutation(np.flatnonzero(both.zone == z))
+            both.run(improve, both.plain.improve, records, z)
+            both.run(dissolve, both.plain.dissolve, which, z)
+            both.run(regroup, both.plain.regroup, which, z, seed + round_)
+
+
+@pytest.mark.reference("probe_shuffle")
+@pytest.mark.parametrize("seed", [0, 1, 12345, (1 << 64) - 1])
+@pytest.mark.parametrize("n", [0, 1, 2, 50])
+def test_permutations(n: int, seed: int) -> None:
+    turn = np.empty(n, dtype=np.int64)
+    _native.probe_shuffle(turn, seed)
+    assert turn.tolist() == shuffled(n, seed)
+
+
+@pytest.mark.reference("probe_deal")
+@settings(max_examples=many(20, 100), deadline=None)
+@given(seed=SEEDS, n=st.integers(4, 30), k=st.integers(2, 4))
+def test_records_are_dealt_as_in_plain_python(seed: int, n: int, k: int) -> None:
+    table = people(seed, n)
+    codes, labels = np.ascontiguousarray(table.quasi_codes.T), np.empty(n, dtype=np.int64)
+    turn = np.random.default_rng(seed).permutation(n)
+    exposure = Target(problem_of(table, [{"name": "k", "k": 2}]), Aim("lm"), np.arange(n)).exposure(1)
+    total = _native.probe_deal(prices_of(table.domain), exposure, codes, turn, k, FAR, labels)
+    assert (total, labels.tolist()) == deal(range(n), turn.tolist(), k, price_of(table))
+
+
+@pytest.mark.reference("offer_windows", "offer_neighbours")
+@settings(max_examples=many(20, 100), deadline=None)
+@given(seed=SEEDS, n=st.integers(2, 40), width=st.integers(1, 3))
+def test_near_records_are_listed_as_in_plain_python(seed: int, n: int, width: int) -> None:
+    table, rng = people(seed, n), np.random.default_rng(seed)
+    price, prices = price_of(table), prices_of(table.domain)
+    codes = np.ascontiguousarray(table.quasi_codes.T).T
+    most = int(rng.integers(1, 20))
+    near, distance = np.full((n, most), -1, dtype=np.int32), np.full((n, most), FAR)
+    lists: list[list[int]] = [[] for _ in range(n)]
+
+    def offer(i: int, other: int) -> None:
+        """Insert a record behind those that are as near, and keep the nearest."""
+        if other not in (i, *lists[i]):
+            lists[i] = sorted([*lists[i], other], key=lambda j: price([i, j]))[:most]
+
+    for _ in range(2):
+        order = rng.permutation(n)
+        offer_windows(codes, prices, order.astype(np.int32), width, near, distance)
+        for at, i in enumerate(order.tolist()):
+            for other in order[max(0, at - width) : at + width + 1].tolist():
+                offer(i, other)
+    offer_neighbours(codes, prices, near, distance)
+    before = [list(one) for one in lists]
+    for i in range(n):
+        for j in before[i][:12]:
+            for other in before[j][:12]:
+                offer(i, other)
+    for i, mine in enumerate(lists):
+        assert near[i].tolist() == mine + [-1] * (most - len(mine))
+        assert distance[i].tolist() == [price([i, j]) for j in mine] + [FAR] * (most - len(mine))
