@@ -16,7 +16,7 @@ _PARALLEL_FROM = 1 << 16
 
 
 def draw_bits(key: np.ndarray, rows: np.ndarray, draw: int = 0) -> np.ndarray:
-    """64 random bits for each row key.
+    """Draw 64 random bits for each row key, in O(n): uint64 (n,).
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ def draw_bits(key: np.ndarray, rows: np.ndarray, draw: int = 0) -> np.ndarray:
 
 
 def draw_uniform(key: np.ndarray, rows: np.ndarray, draw: int = 0) -> np.ndarray:
-    """A float64 in [0, 1) for each row key, from the top 53 bits."""
+    """Draw a float64 in [0, 1) for each row key, from the top 53 bits; arguments and cost are those of `draw_bits`."""
     return (draw_bits(key, rows, draw) >> np.uint64(11)).astype(np.float64) * (1.0 / (1 << 53))
 
 
 def order_by_bits(bits: np.ndarray) -> np.ndarray:
-    """The stable order of uint64 ``bits`` that are random, so that their top bits spread them evenly."""
+    """Order uint64 ``bits`` stably, in O(n) where they are random: int64 places, those of the smallest bits first."""
     if bits.size < _PARALLEL_FROM:
         return np.argsort(bits, kind="stable")
     order = np.empty(bits.size, dtype=np.int64)

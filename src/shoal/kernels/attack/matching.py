@@ -74,6 +74,7 @@ def count_matches(
 def list_matches(people: np.ndarray, atom_at: np.ndarray, bits: np.ndarray, first: int, pairs: np.ndarray) -> None:
     """Write person and class of every match of a block to ``pairs``, person after person; see `count_matches`.
 
-    ``pairs`` is int32 (2, matches), where matches are as many as `count_matches` returned.
+    ``pairs`` is int32 (2, matches), where matches are as many as `count_matches` returned; the other
+    arguments and the cost are those of `count_matches`.
     """
     _native.list_matches(people, atom_at, bits, first, pairs)

@@ -71,7 +71,10 @@ def regroup(
 
 
 def wake(near: np.ndarray, touched: np.ndarray, quiet: np.ndarray, calm: np.ndarray) -> None:
-    """Clear the flags of records in and around changed groups, which may have something to gain again."""
+    """Clear the flags of records in and around changed groups, which may have something to gain again.
+
+    Arrays are those of `Scene`; ``quiet`` and ``calm`` are changed in place. Cost: O(neighbours of touched records).
+    """
     _native.wake_records(near, touched, quiet, calm)
 
 

@@ -8,7 +8,7 @@ from shoal.kernels import _native
 
 
 def group_ranges(codes: np.ndarray, ids: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest of ``codes`` (int32) in each group, in O(rows + groups).
+    """Find the lowest and the highest of ``codes`` (int32) in each group, both int32, in O(rows + groups).
 
     ``ids`` is int32, one group number a row; rows with a negative one are left out. Of a group without rows the lowest
     is above the highest.

@@ -86,9 +86,9 @@ def number_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def count_about(columns: Sequence[np.ndarray]) -> int:
-    """About how many different rows some columns of codes have, in far less time than it takes to number them.
+    """Estimate how many different rows some columns (int32, one code a row) have, in O(columns times rows).
 
-    All rows of one combination in 64 are looked at, chosen by hash; all rows where they are few.
+    Of many rows, those of one combination in 64 are numbered, chosen by hash; of few, all are.
     """
     keys = np.zeros(columns[0].size, dtype=np.uint64)
 
@@ -103,7 +103,7 @@ def count_about(columns: Sequence[np.ndarray]) -> int:
 
 
 def pack_keys(codes: np.ndarray, cards: np.ndarray) -> np.ndarray:
-    """One uint64 key a row for int32 ``codes`` of shape (m, n), column j below ``cards[j]``.
+    """Pack each row of int32 ``codes`` (m, n), column j below ``cards[j]``, into a uint64 key, in O(m n).
 
     Columns whose product of cardinalities passes 64 bits are first replaced by group numbers.
     """
@@ -123,5 +123,8 @@ def pack_keys(codes: np.ndarray, cards: np.ndarray) -> np.ndarray:
 
 
 def group_rows(codes: np.ndarray, cards: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Group rows that agree on every column: ids, first row and size of each group (see `number_keys`)."""
+    """Group rows that agree on every column, in O(m n): ids, first row and size of each group.
+
+    Arguments are those of `pack_keys`, results those of `number_keys`.
+    """
     return number_keys(pack_keys(codes, np.asarray(cards, dtype=np.int64)))

@@ -12,7 +12,7 @@ from shoal.kernels import _native
 
 
 def bucket_rows(ids: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Order rows by group in O(rows + groups), keeping their order within each: rows and offsets.
+    """Order rows by group in O(rows + groups), keeping their order within each: int32 rows, int64 offsets (groups + 1).
 
     ``ids`` is int32, one group number a row; rows with a negative one are left out.
     """
@@ -29,6 +29,8 @@ def histograms(
 
     Parameters
     ----------
+    rows, offsets
+        int32 and int64, as from `bucket_rows`.
     values
         int32, one a row of the table, from 0 to ``card`` - 1.
 
@@ -57,7 +59,9 @@ def known_sizes(
 ) -> np.ndarray:
     """Count the records of each group (people, where ``subjects`` is not empty) whose value is not flagged.
 
-    ``flags`` is uint8, one a value of ``values`` (int32, one a row); where it is empty, all records are counted.
+    ``rows`` and ``offsets`` are those of `bucket_rows`, ``subjects`` is int32, one a row of the table. ``flags`` is
+    uint8, one a value of ``values`` (int32, one a row); where it is empty, all records are counted. The result is
+    int64, one a group. Cost: O(rows), with subjects O(rows log rows of a group).
     """
     sizes = np.empty(offsets.size - 1, dtype=np.int64)
     _native.known_sizes(rows, offsets, subjects, flags, values, sizes)

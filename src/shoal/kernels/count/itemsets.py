@@ -49,10 +49,14 @@ def narrow(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Select the records that may have one more item: int64 records, and float64 how much of each does.
 
+    Other arguments are those of `cross_counts`. Cost: O(rows times items of a cell).
+
     Parameters
     ----------
     cells
         int32, one a record: the cell of the item's column.
+    wanted
+        The item.
     """
     kept, weights = _native.narrow(rows, weight, cells, at, item, share, wanted)
     return kept, weights

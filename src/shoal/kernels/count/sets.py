@@ -27,6 +27,9 @@ def group_sets(codes: np.ndarray, ids: np.ndarray, groups: int, card: int) -> tu
 
 
 def number_sets(starts: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number sets by first appearance, in O(members): int32 number of every set, int64 first set of every number."""
+    """Number sets by first appearance, in O(members): int32 number of every set, int64 first set of every number.
+
+    ``starts`` (int64, sets + 1) tells where the codes of each set begin in ``members`` (int32); see `group_sets`.
+    """
     numbers = np.empty(starts.size - 1, dtype=np.int32)
     return numbers, _native.number_sets(starts, members, numbers)

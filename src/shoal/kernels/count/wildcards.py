@@ -14,7 +14,8 @@ from shoal.kernels import _native
 def count_matches(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Count the rows that match each combination, its own included; codes are -1 where a value is suppressed.
 
-    Cost: combinations times those that have something suppressed.
+    ``codes`` is int32 (combinations, columns), ``sizes`` int64, rows of each; the result is int64. Cost: O(combinations
+    times those that have something suppressed times columns).
     """
     found = np.empty_like(sizes)
     _native.count_wildcard_matches(codes, sizes, found)
@@ -26,11 +27,15 @@ def suppress_short(
 ) -> int:
     """Suppress the cheapest values that suffice in each combination that fewer than k rows match, one after the other.
 
-    ``stars`` and ``found`` are changed. Returns how many combinations still fall short, because none of the sets that
+    Returns how many combinations still fall short, because none of the sets that
     may be used suffices. Cost: O(combinations (combinations + columns 2^columns)).
 
     Parameters
     ----------
+    codes, sizes
+        int32 (combinations, columns), nothing suppressed, and int64, rows of each.
+    stars, found
+        int64: suppressed columns of each combination as bits, and rows that match it; changed in place.
     masks
         int64, sets of columns as bits, the cheapest first.
     most
@@ -48,9 +53,9 @@ def restore_spare(
     columns: np.ndarray,
     fixed: np.ndarray,
 ) -> None:
-    """Restore suppressed values as long as k rows still match every combination; ``stars`` and ``found`` are changed.
+    """Restore suppressed values as long as k rows still match every combination; see `suppress_short`.
 
-    Cost: O(suppressed values times combinations times columns).
+    ``stars`` and ``found`` are changed in place. Cost: O(suppressed values times combinations times columns).
 
     Parameters
     ----------

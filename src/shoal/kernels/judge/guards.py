@@ -36,7 +36,8 @@ def lift(
     """Lift released nodes in place, class by class, until no breach is likelier than p; uint8, 1 where that worked.
 
     Of the likeliest breach, a record that adds most to it goes one node up: of these the one that loses least, then
-    the earliest. Where every record at the root is still too much, the class fails.
+    the earliest. Where every record at the root is still too much, the class fails. Arguments are those of
+    `worst_breaches`. Cost: that of `worst_breaches` for each step up.
     """
     worked = np.empty(starts.size - 1, dtype=np.uint8)
     _native.lift_nodes(nodes, starts, node, guard, times, p, worked)

@@ -42,7 +42,7 @@ def inherit_bounds(height: int, listed: Listed, known: Known, done: np.ndarray, 
 
 
 def node_cost(search: Search, levels: np.ndarray, w: int) -> float:
-    """Compute what a node, int16 (attributes,), costs if only the rows that check ``w`` suppressed are lost (-1: none).
+    """Compute the cost of a node, int16 (attributes), if just the rows that check ``w`` suppressed are lost (-1: none).
 
     Cost: O(attributes).
     """
@@ -50,7 +50,10 @@ def node_cost(search: Search, levels: np.ndarray, w: int) -> float:
 
 
 def children(node: int, listed: Listed, plain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """List the nodes one level below in one attribute, cheapest first, and what each costs if nothing is suppressed."""
+    """List the nodes one level below in one attribute, cheapest first, and what each costs if nothing is suppressed.
+
+    ``plain`` is that of `Search`; the results are int64 and float64. Cost: O(attributes squared).
+    """
     below, costs = _native.children(node, listed, plain)
     return below, costs
 
@@ -58,11 +61,12 @@ def children(node: int, listed: Listed, plain: np.ndarray) -> tuple[np.ndarray, 
 def climb(node: int, listed: Listed, plain: np.ndarray, done: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """List the nodes above one along the cheapest steps, up to the first that is checked or above an allowed one.
 
-    ``allowed`` are the levels of allowed nodes, int16 (nodes, attributes).
+    ``plain`` is that of `Search`, ``done`` bool by node, and ``allowed`` the levels of allowed nodes, int16 (nodes,
+    attributes); the result is int64. Cost: O(attributes times allowed nodes) for each step.
     """
     return _native.climb(node, listed, plain, done, allowed)
 
 
 def rule_out(height: int, above: int, listed: Listed, hopeless: np.ndarray) -> None:
-    """Mark all nodes of one height hopeless (uint8, by node) that lie below a node."""
+    """Mark all nodes of one height hopeless (uint8, by node) that lie below a node, in O(nodes times attributes)."""
     _native.rule_out(height, above, listed, hopeless)

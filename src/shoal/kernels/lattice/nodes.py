@@ -46,14 +46,17 @@ def count_rows(
 def count_node(
     codes: np.ndarray, weight: np.ndarray, layout: Layout, levels: np.ndarray, slots: Slots, room: Room
 ) -> int:
-    """Number the classes of the node at ``levels`` (int64, one an attribute); see `count_rows`."""
+    """Number the classes of the node at ``levels``, int64, one an attribute; see `count_rows`.
+
+    Cost: O(entries times attributes).
+    """
     return _native.count_node(codes, weight, layout, levels, slots, room)
 
 
 def level_codes(leaf: np.ndarray, layout: Layout) -> np.ndarray:
     """Look up the node of each entry at each level: int32 (levels of all attributes, entries).
 
-    ``leaf`` is int32 (attributes, entries), leaf codes.
+    ``leaf`` is int32 (attributes, entries), leaf codes. Cost: O(entries times levels of all attributes).
     """
     codes = np.empty((layout.row_at[-1], leaf.shape[1]), dtype=np.int32)
     _native.level_codes(leaf, layout, codes)

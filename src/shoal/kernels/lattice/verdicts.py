@@ -31,7 +31,11 @@ FAILS, INHERITS = 1, 2
 def flag_small(
     sizes: np.ndarray, classes: int, least: np.ndarray, bad: np.ndarray, inherits: np.ndarray, gone: np.ndarray
 ) -> None:
-    """Flag classes with too few rows for the models, ``least[0]``, and for what finer nodes inherit, ``least[1]``."""
+    """Flag classes with too few rows for the models, ``least[0]``, and for what finer nodes inherit, ``least[1]``.
+
+    ``sizes`` is int64, rows of each class, and ``least`` float64 (2). ``bad``, ``inherits`` and ``gone``, see `Flags`,
+    are filled up to ``classes`` and may have more room. Cost: O(classes).
+    """
     _native.flag_small(sizes, classes, least, bad, inherits, gone)
 
 
@@ -40,7 +44,8 @@ def tally(
 ) -> None:
     """Sum up suppressed rows, good classes, their squared sizes, all classes' squared sizes, rows lost for good.
 
-    ``out`` is float64 (5). Rows lost within a class count only where the class itself is not lost.
+    Arguments are those of `flag_small`; ``out`` is float64 (5). Rows lost within a class count only where the class
+    itself is not lost, and ``gone`` is set to 0 otherwise. Cost: O(classes).
     """
     _native.tally(sizes, classes, bad, inherits, gone, out)
 
@@ -48,7 +53,10 @@ def tally(
 def check_sizes(
     entries: Entries, levels: np.ndarray, slots: Slots, room: Room, least: np.ndarray, flags: Flags, out: np.ndarray
 ) -> int:
-    """Number a node's classes, judge them by their sizes and tally them; -1 when its keys do not fit into 64 bits."""
+    """Number a node's classes, judge them by their sizes and tally them; -1 when its keys do not fit into 64 bits.
+
+    See `shoal.kernels.lattice.nodes.count_node`, `flag_small` and `tally`. Cost: O(entries times attributes).
+    """
     return _native.check_sizes(entries, levels, slots, room, least, flags, out)
 
 
@@ -98,6 +106,9 @@ def flag_values(
 
     Distances between distributions do not grow when classes are merged. So the rows of a class that are kept at a finer
     node are as near the table as each of their parts: the rest of the class, ``gone``, is lost there whatever the node.
+
+    ``sets`` is FAILS, INHERITS or both, ``histograms`` are those of `class_histograms`, and ``k`` is the fewest records
+    of a class; the flags of `Flags` are only ever set. Cost: that of `shoal.kernels.judge.rules.judge_rule`.
     """
     _native.flag_values(view, limit, sets, k, histograms, bad, inherits, gone)
 
@@ -111,7 +122,11 @@ def lost_codes(losing: Losing, class_of: np.ndarray, flags: np.ndarray, every: n
 
 
 def lost_prices(lost: np.ndarray, prices: np.ndarray, card_at: np.ndarray) -> np.ndarray:
-    """Price the suppressed rows in each attribute at each level (float64), from rows by leaf code."""
+    """Price the suppressed rows in each attribute at each level, from rows by leaf code (float64).
+
+    ``prices`` is float64 (levels, leaf codes of all attributes), ``card_at`` int64, where each attribute's begin, and
+    the result float64 (attributes, levels). Cost: O(levels times leaf codes).
+    """
     out = np.empty((card_at.size - 1, prices.shape[0]))
     _native.lost_prices(lost, prices, card_at, out)
     return out
@@ -129,7 +144,10 @@ def price_others(
 ) -> np.ndarray:
     """Price the rows of bad classes in each attribute at its level, less those of classes that inherit.
 
-    ``codes`` and ``first`` give leaf codes of one combination of each class, which cost what all of them do there.
+    ``sizes`` is int64, rows of each class, ``bad`` and ``inherits`` are its flags, and ``first`` (int32) is an entry of
+    ``codes`` (int32, levels of all attributes, entries) that belongs to it: all of them cost the same there. ``levels``
+    is int64, ``prices`` as for `lost_prices`; the result is float64, one an attribute. Cost: O(classes times
+    attributes).
     """
     sums = np.empty(levels.size)
     _native.price_others(sizes, bad, inherits, codes, first, levels, layout, prices, sums)
@@ -147,6 +165,7 @@ def price_gone(
 ) -> None:
     """Add prices of the rows lost within classes, at the highest price in each, whichever rows they are.
 
-    ``codes`` and ``first`` give the nodes of each class; ``out`` is float64 (attributes, levels).
+    ``gone`` is int64, one a class; ``codes``, ``first``, ``levels`` and ``prices`` are those of `price_others`, and
+    ``out`` is float64 (attributes, levels). Cost: O(attributes times (classes + levels times leaf codes)).
     """
     _native.price_gone(gone, codes, first, levels, layout, prices, out)
