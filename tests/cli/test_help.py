@@ -44,6 +44,17 @@ def test_every_command_ends_its_help_with_an_example_that_it_takes(path: tuple[s
     assert {word for word in words if word.startswith("-")} <= known
 
 
+def test_help_lists_commands_and_options_by_panel_in_whole_sentences(shoal: Shoal) -> None:
+    found = shoal("--help").out
+    places = [found.index(f"\n{panel}:\n") for panel in ("Options", "Make a release", "Look at one")]
+    assert places == sorted(places)
+    assert all(f"\n  {path[0]} " in found for path in COMMANDS)
+    options = shoal("anonymize", "--help").out
+    assert options.index("\nArguments:\n") < options.index("\nOptions:\n") < options.index("\nWhat to write:\n")
+    assert "NAME[=MAIN] [key=value ...] [on COLUMN]" in " ".join(options.split())
+    assert "calls it an older copy." in " ".join(shoal("vault", "--help").out.split())
+
+
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard output as a terminal of 80 columns would see it."""

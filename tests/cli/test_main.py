@@ -16,6 +16,7 @@ from shoal.cli.show import clean, figure, model_label, plain
 from shoal.errors import ParameterError
 from shoal.grammar import pairs, parse_hierarchy, parse_model, split_columns, typed_value
 from shoal.version import VERSION
+from tests.cli.conftest import PATIENTS, recipe_text
 
 HEAVY = {"polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy"}
 COMMANDS = ["demo", "check", "explore", "values", "run", "anonymize", "verify", "audit", "risk", "measure", "list"]
@@ -45,6 +46,34 @@ def test_help_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60)
     assert done.returncode == 0, done.stderr
     assert not HEAVY & set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Modules that a command has loaded when it ends."""
+    code = (
+        "import json, sys\n"
+        "from shoal.cli.main import execute\n"
+        f"assert execute({list(arguments)}) == 0\n"
+        "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_only_the_command_that_is_called_is_loaded() -> None:
+    loaded = loaded_by("list", "models", "--json")
+    assert "shoal.cli.listing" in loaded
+    assert not {f"shoal.cli.{name}" for name in ("anonymize", "run", "vault")} & loaded
+
+
+def test_a_run_in_memory_loads_nothing_for_other_runs(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(PATIENTS, "utf-8")
+    roles = 'identifiers = ["name"]\nquasi = ["age", "sex", "zip"]'
+    (tmp_path / "recipe.toml").write_text(recipe_text(roles, k=2), "utf-8")
+    loaded = loaded_by("run", str(tmp_path / "recipe.toml"))
+    assert "shoal.pipeline" in loaded
+    assert not {"narwhals", "shoal.streaming", "shoal.attacks.run", "shoal.evaluation.reviewed"} & loaded
 
 
 def environment() -> dict[str, str]:

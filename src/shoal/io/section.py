@@ -8,4 +8,5 @@ from pydantic import BaseModel, ConfigDict
 class Section(BaseModel):
     """One table of a recipe."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    # Most tables are only ever read as parts of a recipe, which is built when one is.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
