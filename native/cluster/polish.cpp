@@ -130,8 +130,9 @@ private:
 
     // The member of `h` whose change of places with `r` changes the price by less than `least`, which it lowers; -1: none.
     //
-    // Slot 0 of `around_` and `now_` hold the cells of r's group without r, `mates_` the members of that group.
-    i64 best_exchange(i64 r, i64 h, i64& least) {
+    // Slot 0 of `around_` and `now_` hold the cells of r's group without r, a record of which costs `alone`; `mates_` the
+    // members of that group.
+    i64 best_exchange(i64 r, i64 h, i64 alone, i64& least) {
         const i64 g = groups_.ids[r], here_size = groups_.size[g], there_size = groups_.size[h];
         const Exposure& shown = groups_.shown;
         const Span<const i64> ours = mates_.slice(0, here_size);
@@ -140,9 +141,11 @@ private:
         const i64 base = groups_.whole(g) + groups_.whole(h);
         i64 best = -1;
         for (i64 s : mine) {
-            i64 here = here_size * cost_with(p_, around_, 0, moves_.codes, s, now_, out_);
             // Without s, and before r comes, the cells of the other group cost this much at least.
             const i64 there = groups_.bare[s] + floor_ - exposed(shown, h, mine, s, -1);
+            // Where prices cannot fall, a look at the cells without s often shows that it need not be priced.
+            if (!guarded_ && here_size * alone + there_size * there - base >= least) continue;
+            i64 here = here_size * cost_with(p_, around_, 0, moves_.codes, s, now_, out_);
             if (here + there_size * there - base >= least) continue;
             i64 shown_there = 0;
             if (shown.columns()) {
@@ -165,9 +168,10 @@ private:
         const i64 gain = groups_.whole(g) - (size - 1) * groups_.bare[r];
         // Where only cells count, nobody gains by changing places with a record that its group has no loss from.
         const bool critical = groups_.bare[r] < groups_.cost[g] - EPSILON || guarded_;
+        i64 alone = 0;
         if (critical) {
             const Span<const i64> members = mates_.slice(0, list_members(groups_, g, mates_, 0));
-            price_rows(p_, moves_.codes, members, r, -1, around_, 0, now_);
+            alone = price_rows(p_, moves_.codes, members, r, -1, around_, 0, now_);
         }
         i64 least = -EPSILON;
         Place best{-1, -1};
@@ -178,7 +182,7 @@ private:
                 if (change < least) best = {h, -1}, least = change;
             }
             if (critical) {
-                const i64 s = best_exchange(r, h, least);
+                const i64 s = best_exchange(r, h, alone, least);
                 if (s >= 0) best = {h, s};
             }
         }

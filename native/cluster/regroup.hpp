@@ -1,6 +1,7 @@
 // Dealing a small pool of records into groups of k: a seed, then always the record that costs least.
 #pragma once
 #include "cluster/groups.hpp"
+#include "price/many.hpp"
 
 namespace shoal {
 
@@ -31,9 +32,12 @@ class Dealer {
 public:
     Dealer(const Prices& p, const Exposure& e, const GroupCodes& codes, Span<const i64> pool, i64 k, Span<i64> labels)
         : p_(p), e_(e), codes_(codes), pool_(pool), labels_(labels), k_(k), count_(pool.size / k), floor_(lowest_cost(p)),
-          cells_(p, count_), now_(count_, codes.rows), cost_(count_, 0), size_(count_, 0), out_(codes.rows),
-          value_(pool.size), near_(count_, e.columns(), 0), known_(count_, e.columns(), 0),
-          adds_(pool.size, e.columns(), 0) {}
+          cells_(p, count_), now_(count_, codes.rows, 0), cost_(count_, 0), size_(count_, 0), out_(codes.rows),
+          rest_(pool.size), same_(pool.size), local_(codes.rows, pool.size), shares_(codes.rows, pool.size),
+          value_(pool.size), ticks_(pool.size), known_codes_(pool.size), stale_(codes.rows),
+          near_(count_, e.columns(), 0), known_(count_, e.columns(), 0), adds_(pool.size, e.columns(), 0) {
+        for (i64 i = 0; i < same_.size; ++i) same_[i] = i;
+    }
 
     // Label all records; return the ticks of all above the lowest possible ones.
     //
@@ -56,29 +60,73 @@ private:
     // Grow a group of k records from a seed.
     void grow(i64 g, i64 seed) {
         labels_[seed] = g;
+        list_rest();
         take(g, seed);
         if (e_.columns()) {
             adds_.values.fill(0);
             meet(g, seed);
         }
-        bool stale = true;
         for (i64 i = 1; i < k_; ++i) {
-            const i64 best = cheapest(g, stale);
-            labels_[best] = g;
-            // A record that costs no more than the group leaves its cells as they are, and all prices with them; not so
-            // where values may be unknown, and a first known one costs nothing.
-            stale = value_[best] != cost_[g] || floor_ < 0;
-            if (stale) take(g, best);
-            if (e_.columns()) meet(g, best);
+            const i64 best = cheapest(g), at = rest_[best];
+            labels_[at] = g;
+            // A record that costs no more than the group leaves its cells as they are; not so where values may be unknown,
+            // and a first known one costs nothing.
+            if (value_[best] != cost_[g] || floor_ < 0) take(g, at);
+            if (e_.columns()) meet(g, at);
         }
         cost_[g] += exposed_with(g, -1, {});
         size_[g] = k_;
     }
 
-    // Put a record of the pool into a group's cells and price these.
+    // List the records without a label, for a group that has no cells yet.
+    void list_rest() {
+        left_ = 0;
+        for (i64 i = 0; i < pool_.size; ++i) {
+            if (labels_[i] >= 0) continue;
+            for (i64 a = 0; a < codes_.rows; ++a) {
+                local_(a, left_) = codes_(a, pool_[i]);
+                shares_(a, left_) = 0;
+            }
+            value_[left_] = 0;
+            rest_[left_++] = i;
+        }
+        stale_.fill(1);
+    }
+
+    // Put a record of the pool into a group's cells and price those that change.
     void take(i64 g, i64 at) {
-        extend_all(p_, cells_, g, codes_, pool_[at]);
-        cost_[g] = own_cells(p_, cells_, g, now_[g]);
+        for (i64 a = 0; a < codes_.rows; ++a) {
+            const i64 code = codes_(a, pool_[at]);
+            if (code < 0 || !extend(p_, cells_, g, a, code)) continue;
+            const i64 ticks = own_cell(p_, cells_, g, a);
+            cost_[g] += ticks - now_(g, a);
+            now_(g, a) = ticks;
+            stale_[a] = 1;
+        }
+    }
+
+    // Update the ticks of a group's cells with each record left, in columns whose cell has changed.
+    void reprice(i64 g) {
+        for (i64 a = 0; a < stale_.size; ++a) {
+            if (!stale_[a]) continue;
+            stale_[a] = 0;
+            const Span<const i32> codes = local_[a].slice(0, left_);
+            const Span<i64> shares = shares_[a], ticks = ticks_;
+            if (p_.pair_at[a] >= 0) {
+                const i64 low = cells_.low(a, g), high = cells_.high(a, g), card = p_.card[a], now = now_(g, a);
+                const Span<const i64> pair = p_.pair.slice(p_.pair_at[a], p_.pair_at[a] + card * card);
+                for (i64 i = 0; i < left_; ++i) {
+                    const i64 code = codes[i];
+                    ticks[i] = code >= 0 ? pair[smaller(low, code) * card + larger(high, code)] : now;
+                }
+            } else {
+                column_with(p_, cells_, g, a, codes, Span<const i64>(same_.slice(0, left_)), known_codes_.span(), ticks);
+            }
+            for (i64 i = 0; i < left_; ++i) {
+                value_[i] += ticks[i] - shares[i];
+                shares[i] = ticks[i];
+            }
+        }
     }
 
     // Ticks of a group's range diversity with one more record (-1: none), whose steps with its members are `adds`.
@@ -105,16 +153,14 @@ private:
         }
     }
 
-    // The record without a label with which a group costs least.
-    //
-    // `value_` holds the ticks of its cells with each record, computed anew where they are stale.
-    i64 cheapest(i64 g, bool stale) {
+    // The record without a label with which a group costs least, by its index in `rest_`.
+    i64 cheapest(i64 g) {
+        reprice(g);
         i64 best = -1, least = 0;
-        for (i64 i = 0; i < pool_.size; ++i) {
-            if (labels_[i] >= 0) continue;
-            if (stale) value_[i] = cost_with(p_, cells_, g, codes_, pool_[i], now_[g], out_);
+        for (i64 i = 0; i < left_; ++i) {
+            if (labels_[rest_[i]] >= 0) continue;
             i64 price = value_[i];
-            if (e_.columns()) price += exposed_with(g, pool_[i], adds_[i]);
+            if (e_.columns()) price += exposed_with(g, pool_[rest_[i]], adds_[rest_[i]]);
             if (best < 0 || price < least) best = i, least = price;
         }
         return best;
@@ -170,7 +216,16 @@ private:
     RecordExtents cells_;
     Grid<i64> now_;
     Array<i64> cost_, size_;
-    Array<i64> out_, value_;  // ticks of cells; by record, ticks of the open group with it
+    Array<i64> out_;  // ticks of cells
+    // Records without a label when the open group began: places in the pool, codes by column, ticks of each cell of the group
+    // with each, and their sums. `stale_` flags columns that are out of date; the others are buffers.
+    i64 left_ = 0;
+    Array<i64> rest_, same_;
+    Grid<i32> local_;
+    Grid<i64> shares_;
+    Array<i64> value_, ticks_;
+    Array<i32> known_codes_;
+    Array<u8> stale_;
     // Of each group and sensitive column: steps of all ordered pairs, and known values; by record, its steps with a group.
     Grid<i64> near_, known_, adds_;
 };

@@ -159,10 +159,11 @@ private:
             }
         }
         i64 best = -1, least = std::numeric_limits<i64>::max();
+        double bound = INFINITY;  // places ascend, so that only a smaller diversity has a smaller key
         for (i64 i = 0; i < count; ++i) {
-            if (exposed_[i] >= below) continue;
+            if (diversity_[i] >= bound || exposed_[i] >= below) continue;
             const i64 key = price_key(diversity_[i], rest[i]);
-            if (key < least) best = i, least = key;
+            if (key < least) best = i, least = key, bound = diversity_[i];
         }
         return best;
     }

@@ -99,7 +99,7 @@ def count_about(columns: Sequence[np.ndarray]) -> int:
     share_rows(keys.size, mix, _PARALLEL_FROM)
     if keys.size < _PARALLEL_FROM:
         return int(number_keys(keys)[1].size)
-    return int(number_keys(keys[keys >> np.uint64(58) == 0])[1].size) * 64
+    return int(number_keys(keys[keys < np.uint64(1 << 58)])[1].size) * 64
 
 
 def pack_keys(codes: np.ndarray, cards: np.ndarray) -> np.ndarray:
