@@ -44,7 +44,8 @@ LONGEST = [
 TOGETHER = [
     f"tests/engines/test_{name}.py"
     for name in (
-        "spark", "spark_commands", "spark_rows", "folders", "left_out", "naming_keys", "needs", "survey_weights",
+        "spark", "spark_commands", "spark_rows", "folders", "left_out", "naming_keys", "needs", "recorded_engines",
+        "survey_weights",
     )
 ]  # fmt: skip
 REQUIRE_ALL = os.environ.get("SHOAL_REQUIRE_ALL") == "1"

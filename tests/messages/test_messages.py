@@ -31,11 +31,15 @@ SECRETS = ["Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Hugo",
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the release of the recipe, called ``made``, and its evidence."""
     folder = tmp_path_factory.mktemp("made")
+    make_release(folder)
+    return folder
+
+
+def make_release(folder: Path) -> None:
     for name, text in TABLE["files"].items():
         (folder / name).write_text(text.replace('"out"', '"made"'), "utf-8")
     with contextlib.redirect_stdout(io.StringIO()):
         assert execute(["run", str(folder / "recipe.toml")]) == 0
-    return folder
 
 
 def lay_out(mistake: dict[str, Any], folder: Path, made: Path) -> None:
