@@ -254,9 +254,9 @@ void flag_values(
 ) {
     require_size("flag_values", "histograms.counts", h.counts.size, h.codes.size);
     require_size("flag_values", "histograms.known", h.known.size, h.indptr.size - 1);
-    require_size("flag_values", "bad", bad.size, h.known.size);
-    require_size("flag_values", "inherits", inherits.size, h.known.size);
-    require_size("flag_values", "gone", gone.size, h.known.size);
+    require_room("flag_values", "bad", bad.size, h.known.size);
+    require_room("flag_values", "inherits", inherits.size, h.known.size);
+    require_room("flag_values", "gone", gone.size, h.known.size);
     bool bounds = sets & FAILS && view.op == TOTAL_VARIATION && !view.mixed && !view.two;
     bool distinct = view.op == DISTINCT && !view.mixed && !view.shared;
     for (i64 c = 0; c < h.indptr.size - 1; ++c) {

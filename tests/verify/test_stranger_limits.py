@@ -143,10 +143,10 @@ def test_a_column_of_numbers_that_run_on(hits: int, others: int, given: int, row
     assert numbered(found, keys(100_000, given), float(given)) == rows
 
 
-@pytest.mark.parametrize("span, found", [(2_000_001, 1), (1_999_999, 0)])
+@pytest.mark.parametrize("span, found", [(4_000_001, 1), (3_999_999, 0)])
 def test_a_number_among_many_of_its_size_is_chance(span: int, found: int) -> None:
-    """One of 200 identifiers in a span of numbers that holds one in ten thousand of them by chance."""
-    given = keys(900_000, 200, 7000)
+    """One of 200 identifiers in a span of numbers that holds one in twenty thousand of them by chance."""
+    given = keys(900_001, 200, 7000)
     assert numbered(given[:1], given, float(span)) == found
 
 
@@ -185,8 +185,9 @@ def test_a_column_of_few_of_many_numbers_that_run_on(step: int, count: int, give
 
 
 @pytest.mark.parametrize("found, given, near", [
-    (["100000"], ["100000"], 0), (["100000"], ["100032", "99968"], 2 / 64), (["100000"], ["100033", "99967"], 0),
-    (["100000", "100001"], ["100000", "100001"], 2 / 64), (["x"], ["100000"], 0), (["100000"], ["x"], 0),
+    (["100001"], ["100001"], 0), (["100001"], ["100033", "99969"], 2 / 64), (["100001"], ["100034", "99968"], 0),
+    (["100001", "100002"], ["100001", "100002"], 2 / 64), (["x"], ["100000"], 0), (["100000"], ["x"], 0),
+    (["120000"], ["440000", "120001"], 1 / 64), (["120000"], ["450000"], 0),
 ])  # fmt: skip
 def test_identifiers_that_are_moved(found: list[str], given: list[str], near: float) -> None:
     assert _near(pl.DataFrame({"key": found}), pl.DataFrame({"key": given})) == near

@@ -30,8 +30,8 @@ _LEVEL = 1e-4
 # Different cells of a column that are kept until they are looked at.
 _CELLS = 1 << 20
 _NEARLY_ALL, _SEVERAL, _HALF = 0.9, 3, 0.5
-# Numbers are moved up and down by up to so many units to see how many meet identifiers where they are not; they have
-# fewer digits than this.
+# Numbers are moved up and down by up to so many units to count how many meet identifiers by chance. A unit is a power
+# of ten below this one.
 _STEPS, _DIGITS = 32, 10
 # Free text: cells of so many words that nobody else has, at least so many and that share of the rows.
 _TEXT_WORDS, _TEXT_CELLS, _TEXT_SHARE = 3, 10, 0.05
@@ -291,13 +291,20 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, span: float | None, lev
     if hits >= max(_SEVERAL, _NEARLY_ALL * found.height) and _is_column_of(met, digits, level):
         return rows
     if span is not None:
-        expected = found.height * digits.height / span
-        if is_excess(hits, expected, level):  # seldom, and moving identifiers takes longer than all else here
-            expected = max(expected, _near(found, digits))
-    else:
-        size = pl.col("key").str.len_chars().alias("size")
-        lengths = found.group_by(size).len().join(digits.group_by(size).len("given"), on="size")
-        expected = float((lengths["len"] * lengths["given"] / 10.0 ** lengths["size"]).sum())
+        chance = digits.height / span
+        if not is_excess(hits, found.height * chance, level):  # usual, and `_near` takes longer than all else here
+            return 0
+        # Round amounts meet each other more often than other numbers, so each kind is compared with its own chance.
+        is_round = pl.col("key").str.ends_with("0")
+        for kind in (is_round, ~is_round):
+            ours = found.filter(kind)
+            expected = max(ours.height * chance, _near(ours, digits))
+            if is_excess(met.filter(kind).height, expected, level / 2):
+                return rows
+        return 0
+    size = pl.col("key").str.len_chars().alias("size")
+    lengths = found.group_by(size).len().join(digits.group_by(size).len("given"), on="size")
+    expected = float((lengths["len"] * lengths["given"] / 10.0 ** lengths["size"]).sum())
     return rows if is_excess(hits, expected, level) else 0
 
 
