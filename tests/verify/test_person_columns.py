@@ -71,6 +71,11 @@ def _numbers(rng: np.random.Generator, n: int) -> list[str]:
     return [form(int(one)) for one in rng.permutation(n)]
 
 
+def letters(number: int) -> str:
+    """A number in letters, as names have."""
+    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
 def measured(rng: np.random.Generator, n: int) -> dict[str, pl.Series]:
     """Columns that are measured: nobody is known by them, however few people share a value."""
     days = rng.integers(0, 4000, n)
@@ -105,7 +110,7 @@ def test_rows_of_different_people_are_none_of_one_person(seed: int) -> None:
     frame = people(rng, int(rng.integers(60, 400)))
     n = frame.height
     frame = frame.with_columns(
-        surname=pl.Series(rng.choice([f"Family{one}" for one in range(n // 3)], n)),
+        surname=pl.Series(rng.choice([f"Family {letters(one)}" for one in range(n // 3)], n)),
         region=pl.col("zip").str.slice(0, 3), constant=pl.lit("x"), empty=pl.lit(None, dtype=pl.String),
         born=2020 - pl.col("age"), group=pl.col("sex") + (pl.col("age") // 30).cast(pl.String),
         **measured(rng, n),
@@ -154,6 +159,28 @@ def test_hospitals_are_no_people(seed: int) -> None:
         assert codes(frame, quasi=quasi, dropped=["hospital"], published=published) == []
 
 
+@pytest.mark.parametrize("seed", range(many(4, 60)))
+@pytest.mark.parametrize("role", ["dropped", "published"])
+def test_a_panel_of_nearly_as_many_people_as_combinations_is_found(role: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # 60 ages, two sexes and eight postcodes are 960 combinations, of which people share some and leave others.
+    n = int(rng.integers(780, 960))
+    frame = people(rng, n).with_columns(
+        age=pl.Series(rng.integers(20, 80, n)), zip=pl.Series(rng.integers(1000, 1008, n).astype(str)),
+        pid=pl.Series(1 + rng.permutation(n)),
+    )[np.repeat(np.arange(n), 6)]  # fmt: skip
+    expected = "W-ROWS" if role == "dropped" else "W-IDENTIFIES:pid"
+    assert codes(frame, **{role: ["pid"]}) == [expected]
+
+
+def test_numbers_of_combinations_are_of_no_people() -> None:
+    ages, sexes, zips = np.divmod(np.arange(960), 16)[0], np.arange(960) % 2, np.arange(960) // 2 % 8
+    rng = np.random.default_rng(1)
+    numbers = 1 + rng.permutation(960)
+    frame = pl.DataFrame({"age": ages, "sex": sexes, "zip": zips, "stratum": numbers})[rng.integers(0, 960, 6000)]
+    assert codes(frame, dropped=["stratum"]) == []
+
+
 @pytest.mark.parametrize("role", ["dropped", "published"])
 def test_a_panel_whose_people_share_few_combinations_is_found(role: str) -> None:
     rng = np.random.default_rng(1)
@@ -173,7 +200,8 @@ def test_first_names_are_of_different_people(seed: int) -> None:
     # A name goes with the sex, and is commoner in some years of birth than in others.
     fashion = np.clip((frame["age"].to_numpy() + rng.normal(0, 18, 1000) - 18) // 4, 0, 20).astype(int)
     names = [
-        f"{sex}{year}{one}" for sex, year, one in zip(frame["sex"], fashion, rng.integers(0, 8, 1000), strict=True)
+        f"{sex} {letters(8 * year + one)}"
+        for sex, year, one in zip(frame["sex"], fashion, rng.integers(0, 8, 1000), strict=True)
     ]
     assert codes(frame.with_columns(first=pl.Series(names)), hidden=["first"]) == []
 

@@ -37,6 +37,8 @@ _REDUNDANT, _LITTLE = 0.3, 3.0
 _COPIED = 0.9
 # Strata: most combinations of what they fix occur, and each is one of them.
 _CROSSED = 0.8
+# Strata differ from each other, but for slips; of so many people that share combinations by chance a third do.
+_APART = 0.9
 
 
 class Dependence:
@@ -267,8 +269,15 @@ class Values:
         if len(own) < 2 or sum(self.spreads[name].by_value for name in own) < LEVEL:
             return False
         crossed = math.prod(self._marginals[name].card for name in fixed)
-        # More values than combinations are people of whom several have the same one.
-        return not _CROSSED * crossed <= self.count / self.share <= crossed
+        # More values than combinations are people of whom several have the same one, and so are fewer that share some.
+        return not _CROSSED * crossed <= self.count / self.share <= crossed or self._share_combinations(fixed)
+
+    def _share_combinations(self, names: Sequence[str]) -> bool:
+        """Whether several values have the same cells in some columns, which are then not what the values stand for."""
+        repeated = self.repeated
+        assert repeated is not None
+        cells = repeated.least[:, [self._marginals[name].at for name in names]]
+        return len(np.unique(cells, axis=0)) < _APART * len(cells)
 
     def _copies(self, name: str) -> bool:
         """Whether a column rises or falls with the values, as what is computed from them does."""
