@@ -120,6 +120,24 @@ def test_rows_of_different_people_are_none_of_one_person(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(many(12, 500)))
+def test_a_declared_number_that_repeats_is_refused_whatever_its_rows_have(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 60))
+    rows = np.repeat(np.arange(n), rng.integers(1, 7, n))
+    # All quasi-identifiers are those of a visit, which differ from row to row.
+    frame = people(rng, len(rows)).with_columns(
+        number=pl.Series([f"{'P' * (seed % 2)}{10_000 + 97 * one}" for one in rows.tolist()]),
+        name=pl.Series([f"Person {letters(one)}" for one in rows.tolist()]), row=pl.Series(np.arange(len(rows))),
+        born=pl.Series([f"19{50 + one % 50}-01-{1 + one % 28:02d}" for one in rows.tolist()]),
+    )  # fmt: skip
+    repeats = ["W-ROWS"] if len(rows) > n else []
+    assert codes(frame, hidden=["number"]) == repeats
+    assert codes(frame, hidden=["name"], tokens=["name"]) == repeats
+    assert codes(frame.with_columns(pl.col("number").cast(pl.Categorical)), hidden=["number"]) == repeats
+    assert codes(frame, hidden=["row", "name", "born"], dropped=["number"]) == []
+
+
+@pytest.mark.parametrize("seed", range(many(12, 500)))
 def test_published_numbers_of_people_are_found_and_measurements_are_not(seed: int) -> None:
     rng = np.random.default_rng(seed)
     frame = people(rng, int(rng.integers(60, 600)))

@@ -113,8 +113,13 @@ def person_refusals(
     dropped = [name for name in roles.drop if name in first.columns] if models else []
     found = PersonColumns(
         PersonRoles(
-            quasi=roles.quasi, hidden=hidden, published=published, dropped=dropped, people=roles.subject is not None
-        )
+            quasi=roles.quasi,
+            hidden=hidden,
+            tokens=roles.pseudonym,
+            published=published,
+            dropped=dropped,
+            people=roles.subject is not None,
+        )  # fmt: skip
     )
     texts, wordy = FreeText(), [name for name in published if name not in closed]
     for frame in chain([first], batches):

@@ -30,6 +30,8 @@ _DATE = (
 )
 # Letters and so many digits, all of one length.
 _CODE = r"^\p{L}+[-_/ ]?\d{4,}$"
+# Digits, and no blanks, which names of people have and their numbers do not.
+_DIGITS_IN = r"^\S*\d\S*$"
 # Two numbers beside each other, such as a blood pressure or a score.
 _RATIO = r"^[\d.,]+ ?[/x:–-] ?[\d.,]+$"
 _YEARS = (1800, 2100)
@@ -58,6 +60,15 @@ def is_assigned(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -
     if _most(cells, _DATE) or _most(cells, _RATIO):
         return False
     return not _most(bare.str.replace_all(r"[\s_'%,$€£<>~+-]", ""), _NUMBER) or _has_fixed_form(cells)
+
+
+def are_codes(texts: pl.Series) -> bool:
+    """Whether values are numbers or codes of somebody, and neither names nor dates."""
+    cells = texts.drop_nulls().str.strip_chars()
+    if not len(cells) or not _most(cells, _DIGITS_IN) or _most(cells, _DATE):
+        return False
+    numbers = cells.cast(pl.Int64, strict=False)
+    return bool(numbers.null_count()) or not _are_dates(numbers.to_numpy())
 
 
 def _bare(cells: pl.Series) -> pl.Series:

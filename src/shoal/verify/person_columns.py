@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.verify.assigned import FEWEST, is_assigned
+from shoal.verify.assigned import FEWEST, are_codes, is_assigned
 from shoal.verify.coded import Coded
 from shoal.verify.dependence import Dependence, Values
 from shoal.verify.tally import Numbering
@@ -35,6 +35,8 @@ class PersonRoles:
     ----------
     hidden
         Identifiers and pseudonyms.
+    tokens
+        Those of them that are pseudonyms.
     quasi, published
         Quasi-identifiers, and sensitive and neutral columns that are published as they were read.
     dropped
@@ -45,6 +47,7 @@ class PersonRoles:
 
     quasi: Sequence[str]
     hidden: Sequence[str] = ()
+    tokens: Sequence[str] = ()
     published: Sequence[str] = ()
     dropped: Sequence[str] = ()
     people: bool = False
@@ -112,7 +115,12 @@ class PersonColumns:
         problems = []
         for name in self._numbers:
             values = self._found.values(name)
-            if repeats_people(values, self._roles.quasi, declared=name in self._roles.hidden):
+            repeats = (
+                values.most > 1
+                if name in self._roles.tokens
+                else repeats_people(values, self._roles.quasi, declared=name in self._roles.hidden)
+            )
+            if repeats:
                 problems.append((values.most, name))
         detail = "No identifier repeats, and no dropped column numbers people with several rows."
         if self._roles.people:
@@ -128,12 +136,15 @@ class PersonColumns:
 def repeats_people(values: Values, quasi: Sequence[str], *, declared: bool) -> bool:
     """Decide whether a column has several rows of a person.
 
-    A declared identifier does where the rows of one value lie close together in half of the quasi-identifiers:
-    namesakes do not. Another column has to number people, and to leave no quasi-identifier open.
+    A declared identifier does where its values are numbers or codes, which no namesakes share, or where the rows of one
+    value lie close together in half of the quasi-identifiers. Another column has to number people, and to leave no
+    quasi-identifier open.
     """
-    if values.most < 2 or values.closeness(quasi) < (_CLOSE if declared else 1):
+    if values.most < 2:
         return False
-    return declared or values.numbers_people(shared=False)
+    if declared:
+        return are_codes(values.shown) or values.closeness(quasi) >= _CLOSE
+    return values.closeness(quasi) == 1 and values.numbers_people(shared=False)
 
 
 def identifies(values: Values, quasi: Sequence[str]) -> bool:

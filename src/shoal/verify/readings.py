@@ -79,6 +79,7 @@ class Readings:
                 PersonRoles(
                     quasi=[column.name for column in self._claims.role("quasi")],
                     hidden=[*rows.identifiers.columns, *self.tokens],
+                    tokens=self.tokens,
                     published=as_read(self._claims),
                     dropped=aside.columns,
                     people=who is not None,
