@@ -16,6 +16,7 @@ from tests.engines.alike import outcome
 
 RECIPE = """
 seed = 1
+acknowledge = ["W-ROWS"]
 [source]
 path = "people.csv"
 [roles]

@@ -65,7 +65,7 @@ def test_the_secrets_of_a_dataframe_stay_with_whoever_asked_for_it(spark: Any, t
     frame = spark.createDataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
     recipe: dict[str, Any] = {
         "roles": {"key": "line", "pseudonym": ["who"], "quasi": ["age"]}, "models": [{"name": "k", "k": 5}],
-        "algorithm": {"name": "mondrian"}, "acknowledge": ["W-TRAJECTORY"],
+        "algorithm": {"name": "mondrian"}, "acknowledge": ["W-TRAJECTORY", "W-ROWS"],
     }  # fmt: skip
     with pytest.raises(RecipeError, match="There is a 'vault' under"):
         shoal.spark.anonymize(frame, {**recipe, "output": {"vault": "people.vault"}})
