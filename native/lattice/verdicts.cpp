@@ -332,9 +332,9 @@ void price_others(
     Span<const i64> sizes, Span<const u8> bad, Span<const u8> inherits, Table<const i32> codes, Span<const i32> first,
     Span<const i64> levels, const LatticeLayout& layout, Table<const double> prices, Span<double> sums
 ) {
-    require_size("price_others", "bad", bad.size, sizes.size);
-    require_size("price_others", "inherits", inherits.size, sizes.size);
-    require_size("price_others", "first", first.size, sizes.size);
+    require_room("price_others", "bad", bad.size, sizes.size);
+    require_room("price_others", "inherits", inherits.size, sizes.size);
+    require_room("price_others", "first", first.size, sizes.size);
     require_size("price_others", "levels", levels.size, sums.size);
     sums.fill(0.0);
     for (i64 c = 0; c < sizes.size; ++c) {
@@ -352,7 +352,7 @@ void price_gone(
     Span<const i64> gone, Table<const i32> codes, Span<const i32> first, Span<const i64> levels, const LatticeLayout& layout,
     Table<const double> prices, Table<double> out
 ) {
-    require_size("price_gone", "first", first.size, gone.size);
+    require_room("price_gone", "first", first.size, gone.size);
     require_size("price_gone", "out", out.rows, levels.size);
     if (!gone.any()) return;
     for (i64 a = 0; a < levels.size; ++a) {
