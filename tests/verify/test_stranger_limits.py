@@ -161,7 +161,7 @@ def test_numbers_of_a_column_near_those_of_identifiers_are_chance() -> None:
 
 @pytest.mark.parametrize("seed", range(many(10, 200)))
 def test_round_amounts_meet_by_chance(seed: int) -> None:
-    """Incomes and limits of credit are thousands more often than not; copies of numbers that are not round are found."""
+    """Incomes and limits of credit are thousands mostly; copies of other numbers are found."""
     draw = np.random.default_rng(seed)
     limits = draw.integers(100_000, 900_000, 1000)
     limits[:300] -= limits[:300] % 1000
