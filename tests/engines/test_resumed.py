@@ -147,7 +147,8 @@ def lacking(root: Path) -> None:
 def other_role(root: Path) -> None:
     recipe = root / "mine.toml"
     text = recipe.read_text().replace('neutral = ["visits"]\n', "")
-    recipe.write_text(text.replace('identifiers = ["name"]', 'identifiers = ["name", "visits"]'))
+    text = text.replace('identifiers = ["name"]', 'identifiers = ["name", "visits"]')
+    recipe.write_text(text.replace('acknowledge = [', 'acknowledge = ["W-ROWS", '))
 
 
 def other_missing(root: Path) -> None:

@@ -94,7 +94,8 @@ def test_numbers_in_text_are_found_too() -> None:
 
 def test_common_numbers_may_meet_by_chance() -> None:
     wards = [row % 2 for row in range(24)]
-    assert gate(with_ward(wards, pl.DataFrame({"household": [1] * 24}))).passed
+    case = with_ward(wards, pl.DataFrame({"household": [1] * 24}))
+    assert gate(replace(case, acknowledged=["W-NEUTRAL", "W-ROWS"])).passed
 
 
 def test_subjects_are_identifiers() -> None:
