@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -27,6 +28,7 @@ get_requires_for_build_editable = get_requires_for_build_wheel
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """Build a wheel."""
+    _require_writable()
     _choose_compiler()
     return base.build_wheel(wheel_directory, config_settings, metadata_directory)
 
@@ -36,6 +38,7 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
 
     scikit-build-core's own editable wheels look modules up before PYTHONPATH does, which hides other copies of Shoal.
     """
+    _require_writable()
     Path("build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir="build") as folder:
         name = build_wheel(folder, config_settings)
@@ -46,6 +49,12 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
         os.replace(Path(folder, module), Path("src", module))
     Path("build/shoal.pth").write_text(f"{Path('src').absolute()}\n", encoding="utf-8")
     return base.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+def _require_writable() -> None:
+    """Stop where objects cannot be kept in the folder build."""
+    if not os.access(".", os.W_OK):
+        raise SystemExit(f"Shoal is compiled in its own folder, and '{Path.cwd()}' cannot be written: copy it first.")
 
 
 def _list_compilers() -> list[str]:
@@ -76,5 +85,6 @@ def _choose_compiler() -> None:
         programs[command].write_text(script, encoding="utf-8")
         programs[command].chmod(0o755)
     # zig's linker cannot put the choice between clones of a function into a shared library.
-    defines = f"-DCMAKE_AR={programs['ar']} -DCMAKE_RANLIB={programs['ranlib']} -DCMAKE_CXX_FLAGS=-DSHOAL_NO_CLONES"
-    os.environ |= {"CXX": str(programs["c++"]), "CMAKE_ARGS": f"{os.environ.get('CMAKE_ARGS', '')} {defines}".strip()}
+    defines = [f"-DCMAKE_AR={programs['ar']}", f"-DCMAKE_RANLIB={programs['ranlib']}"]
+    given = shlex.join([*defines, "-DCMAKE_CXX_FLAGS=-DSHOAL_NO_CLONES"])
+    os.environ |= {"CXX": str(programs["c++"]), "CMAKE_ARGS": f"{os.environ.get('CMAKE_ARGS', '')} {given}".strip()}

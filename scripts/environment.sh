@@ -37,16 +37,24 @@ has_compiler() {
     [ -n "${CXX-}" ] || command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null
 }
 
+reaches_index() {
+    .venv/bin/python -m pip index versions --retries 0 --timeout 5 numpy >/dev/null 2>&1
+}
+
 # pip_install ARGUMENTS: install with pip into .venv, in the versions of constraints.txt, and show output of failures only.
 pip_install() {
     log=.venv/install.log
     if ! .venv/bin/python -m pip install -q -q --disable-pip-version-check --root-user-action=ignore \
         -c constraints.txt "$@" >"$log" 2>&1; then
-        if ! has_compiler && grep -q "No matching distribution" "$log"; then
-            echo "There is no C++ compiler here and pip reaches no package index: install a compiler (for example the package" \
-                "g++), or give pip access to the package ziglang, which has one." >&2
-        else
+        if reaches_index; then
             cat "$log" >&2
+        elif has_compiler; then
+            echo "pip reaches no package index: give it access to one, or set PIP_FIND_LINKS to a folder with the packages" \
+                "of constraints.txt." >&2
+        else
+            echo "There is no C++ compiler here and pip reaches no package index: give pip access to one, where it finds a" \
+                "compiler, too (ziglang), or install a compiler (for example the package g++) and set PIP_FIND_LINKS to a" \
+                "folder with the packages of constraints.txt." >&2
         fi
         return 1
     fi
@@ -72,7 +80,10 @@ prepare() {
     if is_installed "$1"; then
         return
     fi
-    if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    # What an interrupted installation leaves is nobody's; and commands in .venv name the folder they were made in.
+    rm -f .venv/.shoal-installed*
+    if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1 ||
+        ! grep -qsF "$PWD/.venv" .venv/pyvenv.cfg; then
         python=$(find_python)
         echo "Making a virtual environment in .venv ..." >&2
         "$python" -m venv --clear .venv

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,10 +14,13 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TOOLS = ("cat", "cksum", "grep", "ls", "sh")
+TOOLS = ("cat", "cksum", "grep", "ls", "rm", "sh")
 PIP = """#!/bin/sh
 echo "$@" >>called.txt
-case "$*" in *" install "*) [ ! -e refused ] || { cat refused; exit 1; } ;; esac
+case "$*" in
+    *" install "*) [ ! -e refused ] || { cat refused; exit 1; } ;;
+    *" index "*) [ ! -e unreachable ] ;;
+esac
 """
 
 
@@ -50,6 +55,7 @@ def checkout(tmp_path: Path) -> Path:
     python = tmp_path / ".venv/bin/python"
     python.write_text(PIP)
     python.chmod(0o755)
+    (tmp_path / ".venv/pyvenv.cfg").write_text(f"command = python3 -m venv --clear {tmp_path}/.venv\n")
     assert sh(tmp_path, 'install ""').returncode == 0
     (tmp_path / "called.txt").unlink()
     return tmp_path
@@ -85,6 +91,26 @@ def test_a_build_without_any_compiler_stops_with_one_sentence(backend: Any, monk
         backend.build_wheel("")
 
 
+def test_zig_is_found_in_a_folder_with_spaces(
+    backend: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "my tables").mkdir()
+    monkeypatch.chdir(tmp_path / "my tables")
+    monkeypatch.setitem(sys.modules, "ziglang", sys)
+    for name in ("CMAKE_ARGS", "CXX"):
+        monkeypatch.setenv(name, "")
+    backend._choose_compiler()
+    first = shlex.split(os.environ["CMAKE_ARGS"])[0]
+    assert Path(first.removeprefix("-DCMAKE_AR=")).is_file()
+
+
+def test_a_folder_that_cannot_be_written_is_refused(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend.os, "access", lambda path, mode: False)
+    for build in (backend.build_wheel, backend.build_editable):
+        with pytest.raises(SystemExit, match=r"^Shoal is compiled in its own folder, and '.+' cannot be written"):
+            build("")
+
+
 def test_nothing_is_done_while_nothing_changed(checkout: Path) -> None:
     assert sh(checkout, 'install ""').stderr == ""
     assert calls(checkout) == []
@@ -102,14 +128,38 @@ def test_a_change_leads_to_another_installation(checkout: Path, change: str) -> 
     assert calls(checkout)[-1].endswith("-e .")
 
 
-def test_no_compiler_and_no_index_are_said_in_one_sentence(checkout: Path) -> None:
-    (checkout / "refused").write_text("ERROR: No matching distribution found for ziglang>=0.13\n")
+@pytest.mark.parametrize("compiler", [False, True])
+def test_no_index_is_said_in_one_sentence(checkout: Path, compiler: bool) -> None:
+    (checkout / "refused").write_text("ERROR: Cannot install numpy>=2.0: versions have conflicting dependencies.\n")
+    (checkout / "unreachable").touch()
     (checkout / "native/count/sets.cpp").write_text("int two;\n")
+    if compiler:
+        (checkout / "bin/c++").symlink_to(checkout / "bin/cat")
     done = sh(checkout, 'install ""')
     assert done.returncode == 1
     said = done.stderr.splitlines()[-1]
-    assert said.startswith("There is no C++ compiler here and pip reaches no package index: install a compiler (")
+    assert ("There is no C++ compiler here" in said) is not compiler
+    assert "pip reaches no package index: give " in said
+    assert said.endswith("set PIP_FIND_LINKS to a folder with the packages of constraints.txt.")
     assert "ERROR" not in done.stderr
+
+
+def test_an_interrupted_installation_is_not_taken_for_the_one_before(checkout: Path) -> None:
+    source, before = checkout / "native/count/sets.cpp", (checkout / "native/count/sets.cpp").read_text()
+    source.write_text("int two;\n")
+    (checkout / "refused").write_text("interrupted\n")
+    assert sh(checkout, 'install ""').returncode == 1
+    (checkout / "refused").unlink()
+    source.write_text(before)
+    (checkout / "called.txt").unlink()
+    sh(checkout, 'install ""')
+    assert calls(checkout)[-1].endswith("-e .")
+
+
+def test_an_environment_of_another_folder_is_made_anew(checkout: Path) -> None:
+    (checkout / ".venv/pyvenv.cfg").write_text("command = python3 -m venv --clear /elsewhere/.venv\n")
+    (checkout / "native/count/sets.cpp").write_text("int two;\n")
+    assert "Making a virtual environment" in sh(checkout, 'find_python() { echo .venv/bin/python; }; install ""').stderr
 
 
 def test_another_failure_of_pip_is_shown(checkout: Path) -> None:

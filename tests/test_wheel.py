@@ -29,6 +29,23 @@ SETTINGS = {
 PERTURBED = ("swapping", "condensation", "pram", "noise", "shuffling", "record-swapping")
 UNLIMITED = ("graded", "mapping", "table-transform", "random", *PERTURBED)
 UNMODELLED = (*UNLIMITED, "anatomy")
+M_INVARIANT = """acknowledge = ["W-UNMODELLED:illness"]
+[source]
+name = "patients"
+path = "patients.csv"
+[roles]
+subject = "who"
+quasi = ["age"]
+sensitive = ["illness"]
+[algorithm]
+name = "m-invariant"
+m = 2
+counterfeits = true
+[registry]
+file = "patients.registry"
+[output]
+folder = "released"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +109,24 @@ def test_a_clean_environment_runs_everything(python: Path, tmp_path: Path) -> No
     census = tmp_path / "demo.source" / "census.csv"
     looks = ["--quasi", "age", "--quasi", "sex", "--sensitive", "diagnosis"]
     commands = {"demo": ["demo", "-o", str(tmp_path / "demo"), "--rows", "200"]}
-    # m-invariant asks for a registry.
+    # m-invariant asks for a registry, below.
     commands |= {name: anonymize(name, tmp_path) for name in names("algorithm") if name != "m-invariant"}
     commands |= {"audit": ["audit", str(census), *looks], "risk": ["risk", str(census), *looks]}
     commands["attack"] = ["attack", str(tmp_path / "demo")]
     codes = run(python, tmp_path, *commands.values())
     assert dict(zip(commands, codes, strict=True)) == dict.fromkeys(commands, 0)
+
+
+def test_m_invariance_needs_the_extra_vault(wheel: Path, python: Path, tmp_path: Path) -> None:
+    pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--root-user-action=ignore"]
+    subprocess.run([*pip, "-c", str(ROOT / "constraints.txt"), f"{wheel}[vault]"], check=True)
+    (tmp_path / "patients.csv").write_text("who,age,illness\np,10,flu\nq,15,gout\nr,16,cold\n")
+    (tmp_path / "recipe.toml").write_text(M_INVARIANT)
+    (tmp_path / "key").write_bytes(bytes(32))
+    (tmp_path / "key").chmod(0o600)
+    key = ["--key-file", "key"]
+    new = ["registry", "new", "patients.registry", "--source", "patients", *key]
+    assert run(python, tmp_path, new, ["run", "recipe.toml", *key], ["verify", "released"]) == [0, 0, 0]
 
 
 def test_the_wheel_holds_kernels_and_no_sources_of_them(wheel: Path) -> None:
