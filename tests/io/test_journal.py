@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -148,6 +149,17 @@ def test_a_log_that_nobody_can_add_to_is_told(
     monkeypatch.setattr("os.access", lambda place, mode: False)
     with pytest.raises(InputError, match="No line can be added"):
         check_journal(log)
+
+
+def test_what_a_full_disk_took_of_a_line_is_cut_off(log: Path, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, write = log.read_bytes(), os.write
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", lambda file, line: write(file, line[:100]))
+        with pytest.raises(InputError, match="No space left on device. Add it with 'shoal log add'"):
+            log_release(log, release)
+    assert log.read_bytes() == before
+    log_release(log, release)
+    assert len(read_journal(log).entries) == 5
 
 
 @pytest.fixture

@@ -310,6 +310,13 @@ def test_rows_that_memory_does_not_hold_are_refused_by_every_command_that_holds_
     assert execute(["verify", str(bomb)]) == 4  # for what it holds
 
 
+def test_what_is_counted_of_cells_is_part_of_their_size(honest: Path, tmp_path: Path) -> None:
+    """33 million rows took `risk` to 3 gigabytes."""
+    bomb = packed(honest, tmp_path / "bomb", pl.lit("flu").alias("disease"), 12_000_000)
+    with pytest.raises(InputError, match="has more than 33,554,432 cells, too many to be held in memory"):
+        read_folder(bomb)
+
+
 def test_texts_that_memory_does_not_hold_are_refused(
     honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

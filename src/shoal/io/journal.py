@@ -5,6 +5,7 @@ Its lines are chained (:mod:`shoal.io.chain`), as those of a server's log are, w
 
 from __future__ import annotations
 
+import errno
 import getpass
 import hashlib
 import json
@@ -209,12 +210,20 @@ def _append(place: Path, journal: Journal, facts: Mapping[str, Any], *, who: str
 
 
 def _add(place: Path, line: bytes) -> None:
-    """Opened for adding alone: no line that stands there can be written over."""
+    """Add a line or nothing: what a full disk took of it is cut off again."""
+    # For adding alone: no line that stands there can be written over.
     descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "ab") as file:
-        file.write(line)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        before = os.fstat(descriptor).st_size
+        try:
+            if os.write(descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, before)
+            raise
+    finally:
+        os.close(descriptor)
     sync(place.parent)
 
 

@@ -18,8 +18,8 @@ from shoal.verify.stored import check_hash, stored_batches
 from shoal.verify.strict import read_json
 
 MANIFEST = "manifest.json"
-# Bytes that a Parquet table may unpack to where all of it is held in memory, and bytes a cell, as for a source.
-_MOST, _CELL = 1 << 30, 8
+# Bytes that a Parquet table may take where all of it is held in memory, and bytes a cell, with what is counted of it.
+_MOST, _CELL = 1 << 30, 32
 
 
 def read_folder(folder: str | Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
@@ -38,8 +38,8 @@ def _bounded(batches: Iterator[pl.DataFrame], entry: Mapping[str, Any]) -> Itera
         # A Parquet file with other rows than the manifest says is refused before its first batch.
         if entry["file"].endswith(".parquet") and entry["rows"] * frame.width * _CELL > _MOST:
             raise InputError(
-                f"The release unpacks to more than {_MOST >> 20:,} MiB, too much to be held in memory: 'shoal risk "
-                "--engine duckdb' reads it part by part."
+                f"The release has more than {_MOST // _CELL:,} cells, too many to be held in memory: only 'shoal "
+                "verify' and 'shoal risk --engine duckdb' read it part by part."
             )
         yield frame
 
