@@ -166,35 +166,19 @@ std::string describe(const Type& type, PyObject* given) {
     return layout + "array of " + text(value.attr("dtype")) + ", shape " + text(value.attr("shape"));
 }
 
-bool load(const char* kernel, const Type& type, PyObject* given, Slot*& slot, Refusal& refusal);
+bool load(const Type& type, PyObject* given, Slot*& slot, Refusal& refusal);
 
 // Load values one after another: true if all fit. Otherwise `refusal` names the first that does not.
-bool load_all(
-    const char* kernel, const Type* types, i64 count, PyObject* tuple, const char* names, Slot*& slot, Refusal& refusal
-) {
+bool load_all(const Type* types, i64 count, PyObject* tuple, const char* names, Slot*& slot, Refusal& refusal) {
     for (i64 at = 0; at < count; ++at) {
         PyObject* given = PyTuple_GetItem(tuple, at);
-        if (load(kernel, types[at], given, slot, refusal)) continue;
+        if (load(types[at], given, slot, refusal)) continue;
         const std::string name = name_at(names, at);
         if (refusal.argument.empty()) {
-            refusal = {kernel, name, "be " + expected(types[at]), describe(types[at], given)};
+            refusal = {{}, name, "be " + expected(types[at]), describe(types[at], given)};
         } else {  // a field of this tuple was refused
             refusal.argument = name + "." + refusal.argument;
         }
-        return false;
-    }
-    return true;
-}
-
-// Load a tuple's fields and check that they belong together.
-bool load_tuple(const char* kernel, const Type& type, PyObject* given, Slot*& slot, Refusal& refusal) {
-    if (!PyTuple_Check(given) || PyTuple_Size(given) != type.size) return false;
-    const Slot* fields = slot;
-    if (!load_all(kernel, type.fields, type.size, given, type.names, slot, refusal)) return false;
-    try {
-        type.check(kernel, fields);
-    } catch (const Refusal& found) {
-        refusal = found;
         return false;
     }
     return true;
@@ -211,7 +195,7 @@ bool load_value(const Type& type, PyObject* given, Slot& slot) {
 }
 
 // Fill in the next slots with one value; `slot` stops at the first that is not filled in.
-bool load(const char* kernel, const Type& type, PyObject* given, Slot*& slot, Refusal& refusal) {
+bool load(const Type& type, PyObject* given, Slot*& slot, Refusal& refusal) {
     if (type.optional) {
         if (given == Py_None) {
             slot += count_slots(type);
@@ -219,10 +203,37 @@ bool load(const char* kernel, const Type& type, PyObject* given, Slot*& slot, Re
         }
         (slot++)->integer = 1;
     }
-    if (type.form == Form::TUPLE) return load_tuple(kernel, type, given, slot, refusal);
+    if (type.form == Form::TUPLE) {
+        if (!PyTuple_Check(given) || PyTuple_Size(given) != type.size) return false;
+        return load_all(type.fields, type.size, given, type.names, slot, refusal);
+    }
     if (!load_value(type, given, *slot)) return false;
     ++slot;
     return true;
+}
+
+// Check that the fields of tuples belong together, inner tuples first; raise a Refusal of the first that does not.
+void check_all(const char* kernel, const Type* types, i64 count, const char* names, const Slot*& slot) {
+    for (i64 at = 0; at < count; ++at) {
+        const Type& type = types[at];
+        if (type.optional && !slot->integer) {
+            slot += count_slots(type);
+            continue;
+        }
+        slot += type.optional;
+        if (type.form != Form::TUPLE) {
+            ++slot;
+            continue;
+        }
+        const Slot* fields = slot;
+        try {
+            check_all(kernel, type.fields, type.size, type.names, slot);
+            type.check(kernel, fields);
+        } catch (Refusal& refusal) {
+            refusal.argument = name_at(names, at) + "." + refusal.argument;
+            throw;
+        }
+    }
 }
 
 // A result as a Python object; arrays take their memory with them.
@@ -270,7 +281,7 @@ struct Overloads {
             std::vector<Slot> values(slots);
             Slot* slot = values.data();
             Refusal refusal;
-            if (!load_all(name.c_str(), kernel.types, wanted, arguments.ptr(), names, slot, refusal)) {
+            if (!load_all(kernel.types, wanted, arguments.ptr(), names, slot, refusal)) {
                 // Report those that fitted for the most arguments and fields.
                 const i64 reached = slot - values.data();
                 if (reached > furthest) {
@@ -285,6 +296,7 @@ struct Overloads {
             }
             return run(kernel, values);
         }
+        worst.kernel = name;
         raise(worst);
     }
 
@@ -292,6 +304,8 @@ private:
     nb::object run(const Kernel& kernel, const std::vector<Slot>& values) const {
         Results results;
         try {
+            const Slot* slot = values.data();
+            check_all(name.c_str(), kernel.types, kernel.arguments, names, slot);
             nb::gil_scoped_release unlocked;
             kernel.run(kernel.function, values.data(), results);
         } catch (const Refusal& refusal) {
