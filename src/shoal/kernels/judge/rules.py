@@ -48,15 +48,6 @@ Rules = namedtuple(
 RuleView = namedtuple("RuleView", "op sense p0 p1 card mixed two shared flags ref full tree")
 
 
-def passes(value: float, sense: int, limit: float) -> bool:
-    """Compare with an absolute tolerance; the strict comparison has none."""
-    if sense == AT_LEAST:
-        return value >= limit - TOLERANCE
-    if sense == AT_MOST:
-        return value <= limit + TOLERANCE
-    return value < limit
-
-
 def is_diversity(op: int) -> bool:
     """Whether a rule is about how different the values of a group are."""
     return op in (DISTINCT, ENTROPY, TAIL, SPREAD, CLOSENESS, RANGE_PAIRS)
