@@ -15,6 +15,14 @@ struct Cells {
     i64 first, last;
 };
 
+void require_cells(
+    const char* kernel, Span<const i64> groups, Span<const i64> starts, Span<const i64> items, Span<const i64> counts
+) {
+    require_starts(kernel, "ptr", starts, items.size);
+    require_size(kernel, "counts", counts.size, starts.size - 1);
+    require_starts(kernel, "groups", groups, counts.size);
+}
+
 // Write the different labels of one cell in ascending order; return how many there are.
 i64 labels_of(const Cells& cells, i64 cell, Span<const i64> label, Span<i64> out) {
     i64 count = 0;
@@ -85,7 +93,8 @@ void fewest_sharing(
     Span<const i64> groups, Span<const i64> starts, Span<const i64> items, Span<const i64> counts, i64 labels, i64 m,
     Span<i64> fewest
 ) {
-    require_size("fewest_sharing", "counts", counts.size, starts.size - 1);
+    require_cells("fewest_sharing", groups, starts, items, counts);
+    require_number("fewest_sharing", "labels", labels, 0, NO_LIMIT);
     require_size("fewest_sharing", "fewest", fewest.size, groups.size - 1);
     // Negative items are no labels: they get a number of their own, whose label is -1.
     Array<i64> numbered(items.size), label(labels + 1);
@@ -145,7 +154,7 @@ void anonymise_items(
     Span<const i64> groups, Span<const i64> starts, Span<const i64> items, Span<const i64> counts, Span<const i64> parent,
     Span<const i64> leaves, i64 k, i64 m, Span<i64> out
 ) {
-    require_size("anonymise_items", "counts", counts.size, starts.size - 1);
+    require_cells("anonymise_items", groups, starts, items, counts);
     require_size("anonymise_items", "out", out.size, items.size);
     require_size("anonymise_items", "leaves", leaves.size, parent.size);
     const Tree tree{parent, leaves};

@@ -1,4 +1,6 @@
 // Answer count queries: exactly over rows, or as expected counts over groups of generalised cells.
+#include <cmath>
+
 #include "shared/bind.hpp"
 
 namespace shoal {
@@ -7,15 +9,22 @@ namespace {
 void cell_chances(
     Table<const u8> asked, Span<const i64> starts, Span<const i32> codes, Table<double> chances, i64 start, i64 stop
 ) {
+    require_starts("cell_chances", "starts", starts, codes.size);
     require_size("cell_chances", "chances", chances.rows, asked.rows);
     require_size("cell_chances", "chances' columns", chances.columns, starts.size - 1);
+    require_range("cell_chances", start, stop, asked.rows);
     const i64 cells = starts.size - 1, values = asked.columns;
     Array<i64> before(values + 1);
     for (i64 q = start; q < stop; ++q) {
         before[0] = 0;
         for (i64 v = 0; v < values; ++v) before[v + 1] = before[v] + asked(q, v);
         for (i64 c = 0; c < cells; ++c) {
-            const i64 first = codes[starts[c]], size = starts[c + 1] - starts[c];
+            const i64 size = starts[c + 1] - starts[c];
+            if (size == 0) {
+                chances(q, c) = NAN;
+                continue;
+            }
+            const i64 first = codes[starts[c]];
             i64 hits = 0;
             if (codes[starts[c + 1] - 1] - first == size - 1) {  // neighbouring values, as in every interval and subtree
                 hits = before[first + size] - before[first];
@@ -33,6 +42,11 @@ struct Side {
     Table<const i32> cells;
     Span<const double> records;
 
+    void check(const char* kernel) const {
+        require_starts(kernel, "starts", starts, cells.rows);
+        require_size(kernel, "records", records.size, cells.rows);
+    }
+
     using Fields = std::tuple<Span<const i64>, Table<const i32>, Span<const double>>;
     static constexpr const char* names = "starts, cells, records";
 };
@@ -43,8 +57,7 @@ void expected_counts(
     require_size("expected_counts", "order", order.rows, chance.rows);
     require_size("expected_counts", "counts", counts.size, chance.rows);
     require_size("expected_counts", "right.starts", right.starts.size, left.starts.size);
-    require_size("expected_counts", "left.records", left.records.size, left.cells.rows);
-    require_size("expected_counts", "right.records", right.records.size, right.cells.rows);
+    require_range("expected_counts", start, stop, chance.rows);
     const i64 groups = left.starts.size - 1;
     for (i64 q = start; q < stop; ++q) {
         Span<const double> chances = chance[q];
@@ -105,7 +118,12 @@ void exact_counts(
     require_size("exact_counts", "first", first.size, codes.rows + 1);
     require_size("exact_counts", "bit_at", bit_at.size, codes.rows);
     require_size("exact_counts", "counts", counts.size, asked.rows);
+    require_range("exact_counts", start, stop, asked.rows);
+    require_starts("exact_counts", "first", first, asked.columns);
     const i64 rows = codes.columns, words = (rows + 63) / 64;
+    require_size("exact_counts", "bits' columns", bits.columns, words);
+    for (i64 j = 0; j < codes.rows; ++j)
+        if (bit_at[j] >= 0) require_room("exact_counts", "bits", bits.rows, bit_at[j] + first[j + 1] - first[j]);
     Array<u64> kept(words), any(words);
     for (i64 q = start; q < stop; ++q) {
         kept.fill(~u64(0));

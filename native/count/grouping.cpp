@@ -15,8 +15,10 @@ inline u64 hash(u64 key) {
 
 // Combine the columns of a block of rows into keys, as digits of a number with one radix a column.
 SHOAL_CLONES void pack_block(Table<const i32> codes, Span<const u64> radices, Span<u64> keys, i64 start, i64 stop) {
+    require_room("pack_block", "codes", codes.rows, 1);
     require_size("pack_block", "radices", radices.size, codes.rows);
     require_size("pack_block", "keys", keys.size, codes.columns);
+    require_range("pack_block", start, stop, keys.size);
     const i64 size = stop - start;
     u64* __restrict block = keys.slice(start, stop).data;
     const i32* column = codes[0].slice(start, stop).data;
@@ -32,6 +34,8 @@ SHOAL_CLONES void pack_block(Table<const i32> codes, Span<const u64> radices, Sp
 // `limit` distinct keys: -1 and nothing.
 SHOAL_CLONES std::tuple<i64, Array<i64>, Array<i64>> number_direct(Span<const u64> keys, Span<i32> ids, i64 limit) {
     require_size("number_direct", "ids", ids.size, keys.size);
+    require_number("number_direct", "limit", limit, 0, NO_LIMIT);
+    limit = smaller(limit, keys.size);
     // The table has its final size from the start, so that the loop never has to look at it anew.
     i64 capacity = 16;
     while (capacity < 2 * limit) capacity *= 2;
@@ -67,6 +71,7 @@ SHOAL_CLONES std::tuple<i64, Array<i64>, Array<i64>> number_direct(Span<const u6
 // Count the keys of a block by the top 8 bits of their hash.
 SHOAL_CLONES void count_block(Span<const u64> keys, i64 start, i64 stop, Span<i64> counts) {
     require_size("count_block", "counts", counts.size, PARTS);
+    require_range("count_block", start, stop, keys.size);
     for (i64 i = start; i < stop; ++i) ++counts[i64(hash(keys[i]) >> 56)];
 }
 
@@ -77,6 +82,7 @@ SHOAL_CLONES void scatter_block(
     require_size("scatter_block", "next", next.size, PARTS);
     require_size("scatter_block", "rows", rows.size, keys.size);
     require_size("scatter_block", "parted", parted.size, keys.size);
+    require_range("scatter_block", start, stop, keys.size);
     for (i64 i = start; i < stop; ++i) {
         const i64 to = next[i64(hash(keys[i]) >> 56)]++;
         rows[to] = i32(i);
@@ -93,6 +99,7 @@ i64 number_part(
     require_size("number_part", "local", local.size, parted.size);
     require_size("number_part", "firsts", firsts.size, parted.size);
     require_size("number_part", "counts", counts.size, parted.size);
+    require_range("number_part", start, stop, parted.size);
     i64 capacity = 16;
     while (capacity < 2 * (stop - start)) capacity *= 2;
     const u64 mask = u64(capacity - 1);
@@ -122,12 +129,14 @@ i64 number_part(
 void gather_part(Span<const i32> rows, i64 start, i64 stop, Span<const i32> local, i64 base, Span<i32> ids) {
     require_size("gather_part", "local", local.size, rows.size);
     require_size("gather_part", "ids", ids.size, rows.size);
+    require_range("gather_part", start, stop, rows.size);
     for (i64 i = start; i < stop; ++i) ids[rows[i]] = i32(local[i] + base);
 }
 
 // Mix the codes of one column into the hashes of a block of rows.
 SHOAL_CLONES void mix_block(Span<const i32> codes, Span<u64> keys, i64 start, i64 stop) {
     require_size("mix_block", "codes", codes.size, keys.size);
+    require_range("mix_block", start, stop, keys.size);
     const i64 size = stop - start;
     u64* __restrict block = keys.slice(start, stop).data;
     const i32* column = codes.slice(start, stop).data;

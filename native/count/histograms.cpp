@@ -8,10 +8,14 @@ namespace {
 
 // Order rows by group, leaving out those with a negative id; `offsets` (groups + 1) tells where each group begins.
 Array<i32> bucket_rows(Span<const i32> ids, Span<i64> offsets) {
+    require_room("bucket_rows", "offsets", offsets.size, 1);
     const i64 groups = offsets.size - 1;
     offsets.fill(0);
-    for (i32 id : ids)
-        if (id >= 0) ++offsets[id + 1];
+    for (i32 id : ids) {
+        if (id < 0) continue;
+        if (id >= groups) require_number("bucket_rows", "ids", id, -1, groups - 1);
+        ++offsets[id + 1];
+    }
     for (i64 g = 0; g < groups; ++g) offsets[g + 1] += offsets[g];
     Array<i64> next(offsets.slice(0, groups));
     Array<i32> rows(offsets[groups]);
@@ -23,6 +27,7 @@ Array<i32> bucket_rows(Span<const i32> ids, Span<i64> offsets) {
 using Entries = std::tuple<Array<i32>, Array<i64>>;
 
 Entries histograms(Span<const i32> rows, Span<const i64> offsets, Span<const i32> values, i64 card, Span<i64> indptr) {
+    require_starts("histograms", "offsets", offsets, rows.size);
     require_size("histograms", "indptr", indptr.size, offsets.size);
     const i64 groups = offsets.size - 1;
     i64 largest = 0;
@@ -53,7 +58,9 @@ Entries subject_histograms(
     Span<const i32> rows, Span<const i64> offsets, Span<const i32> values, Span<const i32> subjects, i64 n_subjects,
     Span<i64> indptr
 ) {
+    require_starts("subject_histograms", "offsets", offsets, rows.size);
     require_size("subject_histograms", "subjects", subjects.size, values.size);
+    if (rows.size) require_number("subject_histograms", "n_subjects", n_subjects, 1, NO_LIMIT);
     require_size("subject_histograms", "indptr", indptr.size, offsets.size);
     const i64 groups = offsets.size - 1;
     Array<i32> codes(rows.size);
@@ -74,7 +81,9 @@ void known_sizes(
     Span<const i32> rows, Span<const i64> offsets, Span<const i32> subjects, Span<const u8> flags,
     Span<const i32> values, Span<i64> sizes
 ) {
+    require_starts("known_sizes", "offsets", offsets, rows.size);
     require_size("known_sizes", "sizes", sizes.size, offsets.size - 1);
+    if (subjects.size && flags.size) require_size("known_sizes", "values", values.size, subjects.size);
     for (i64 g = 0; g < sizes.size; ++g) {
         Span<const i32> segment = rows.slice(offsets[g], offsets[g + 1]);
         if (subjects.size) {

@@ -72,6 +72,7 @@ inline u64 mix_words(Table<const i64> words, i64 place) {
 
 // A table in which the combinations (words, combinations) are found, and its shift.
 std::tuple<Array<i32>, u64> place_keys(Table<const i64> known) {
+    require_room("place_keys", "known", known.rows, 1);
     i64 bits = 4;
     while (i64(1) << bits < 2 * known.columns) ++bits;
     const u64 shift = u64(64 - bits);
@@ -85,14 +86,19 @@ std::tuple<Array<i32>, u64> place_keys(Table<const i64> known) {
 }
 
 void find_keys(
-    Table<const i64> known, Span<const i32> table, u64 shift, Table<const i64> wanted, Span<i64> found, i64 start, i64 stop
+    Table<const i64> known, Span<const i32> table, i64 shift, Table<const i64> wanted, Span<i64> found, i64 start, i64 stop
 ) {
+    require_room("find_keys", "known", known.rows, 1);
     require_size("find_keys", "wanted", wanted.rows, known.rows);
     require_size("find_keys", "found", found.size, wanted.columns);
-    require_size("find_keys", "table", table.size, shift > 1 && shift < 64 ? i64(1) << (64 - shift) : 0);
+    require_number("find_keys", "shift", shift, 2, 63);
+    require_size("find_keys", "table", table.size, i64(1) << (64 - shift));
+    require_range("find_keys", start, stop, found.size);
     for (i64 i = start; i < stop; ++i) {
         found[i] = -1;
-        for (i64 slot = slot_of(mix_words(wanted, i), shift); table[slot]; slot = (slot + 1) & (table.size - 1)) {
+        i64 slot = slot_of(mix_words(wanted, i), u64(shift));
+        // A table of `place_keys` has free places, where every search ends.
+        for (i64 left = table.size; table[slot] && left > 0; --left, slot = (slot + 1) & (table.size - 1)) {
             const i64 place = table[slot] - 1;
             bool same = true;
             for (i64 word = 0; word < wanted.rows; ++word) same = same && known(word, place) == wanted(word, i);

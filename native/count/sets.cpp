@@ -14,6 +14,7 @@ void group_ranges(Span<const i32> codes, Span<const i32> ids, Span<i32> low, Spa
     for (i64 i = 0; i < ids.size; ++i) {
         const i32 g = ids[i];
         if (g < 0) continue;
+        if (g >= low.size) require_number("group_ranges", "ids", g, -1, low.size - 1);
         low[g] = smaller(low[g], codes[i]);
         high[g] = larger(high[g], codes[i]);
     }
@@ -22,6 +23,7 @@ void group_ranges(Span<const i32> codes, Span<const i32> ids, Span<i32> low, Spa
 // List the different codes of each group in ascending order; `starts` (groups + 1) tells where each group's begin.
 Array<i32> group_sets(Span<const i32> codes, Span<const i32> ids, i64 card, Span<i64> starts) {
     require_size("group_sets", "codes", codes.size, ids.size);
+    require_room("group_sets", "starts", starts.size, 1);
     const i64 n = ids.size, groups = starts.size - 1;
     Array<i64> place(card + 1, 0);
     for (i32 code : codes) ++place[code + 1];
@@ -33,7 +35,9 @@ Array<i32> group_sets(Span<const i32> codes, Span<const i32> ids, i64 card, Span
     starts.fill(0);
     for (i32 row : by_code) {
         const i32 g = ids[row], code = codes[row];
-        if (g < 0 || last[g] == code) continue;
+        if (g < 0) continue;
+        if (g >= groups) require_number("group_sets", "ids", g, -1, groups - 1);
+        if (last[g] == code) continue;
         last[g] = code;
         ++starts[g + 1];
     }
@@ -52,6 +56,7 @@ Array<i32> group_sets(Span<const i32> codes, Span<const i32> ids, i64 card, Span
 
 // Number sets by first appearance; return the first set of each number.
 Array<i64> number_sets(Span<const i64> starts, Span<const i32> members, Span<i32> numbers) {
+    require_starts("number_sets", "starts", starts, members.size);
     require_size("number_sets", "numbers", numbers.size, starts.size - 1);
     constexpr u64 MULTIPLIER = 0x9E3779B97F4A7C15u;
     const i64 count = starts.size - 1;

@@ -4,6 +4,8 @@
 namespace shoal {
 namespace {
 
+constexpr i64 MOST_COLUMNS = 62;  // sets of columns are bits of one number
+
 void count_matches(Table<const i32> codes, Span<const i64> sizes, Span<i64> matches) {
     require_size("count_wildcard_matches", "matches", matches.size, codes.rows);
     require_size("count_wildcard_matches", "sizes", sizes.size, codes.rows);
@@ -40,6 +42,8 @@ i64 suppress_short(
     Table<const i32> codes, Span<const i64> sizes, Span<i64> stars, Span<i64> matches, i64 k, Span<const i64> masks,
     i64 most
 ) {
+    require_number("suppress_short", "codes' columns", codes.columns, 0, MOST_COLUMNS);
+    require_number("suppress_short", "most", most, 0, masks.size);
     require_size("suppress_short", "sizes", sizes.size, codes.rows);
     require_size("suppress_short", "stars", stars.size, codes.rows);
     require_size("suppress_short", "matches", matches.size, codes.rows);
@@ -76,6 +80,7 @@ void restore_spare(
     Table<const i32> codes, Span<const i64> sizes, Span<i64> stars, Span<i64> matches, i64 k, Span<const i64> columns,
     Span<const i64> fixed
 ) {
+    require_number("restore_spare", "codes' columns", codes.columns, 0, MOST_COLUMNS);
     require_size("restore_spare", "sizes", sizes.size, codes.rows);
     require_size("restore_spare", "stars", stars.size, codes.rows);
     require_size("restore_spare", "matches", matches.size, codes.rows);

@@ -14,6 +14,11 @@ namespace {
 struct Nodes {
     Span<const i64> first, after, parent;
 
+    void check(const char* kernel) const {
+        require_size(kernel, "after", after.size, first.size);
+        require_size(kernel, "parent", parent.size, first.size);
+    }
+
     i64 size() const { return first.size; }
     i64 leaves(i64 node) const { return after[node] - first[node]; }
     // Leaves by which a record's node grows when it is lifted.
@@ -27,6 +32,13 @@ struct Records {
     Span<i64> node;
     Span<const i64> guard, times;
 };
+
+void require_records(const char* kernel, i64 classes, Span<const i64> starts, const Records& records) {
+    require_size(kernel, "starts", starts.size, classes + 1);
+    require_starts(kernel, "starts", starts, records.node.size);
+    require_size(kernel, "guard", records.guard.size, records.node.size);
+    require_size(kernel, "times", records.times.size, records.node.size);
+}
 
 // Chance that a value somewhere under `node` lies under `guard`, every leaf being as likely.
 double share_under(const Nodes& nodes, i64 node, i64 guard) {
@@ -123,12 +135,10 @@ public:
 void worst_breaches(
     Nodes nodes, Span<const i64> starts, Span<const i64> node, Span<const i64> guard, Span<const i64> times, Span<double> out
 ) {
-    require_size("worst_breaches", "starts", starts.size, out.size + 1);
-    require_size("worst_breaches", "guard", guard.size, node.size);
-    require_size("worst_breaches", "times", times.size, node.size);
-    Tally tally(nodes);
     // Only `lift` writes nodes.
-    Records records{{const_cast<i64*>(node.data), node.size}, guard, times};
+    const Records records{{const_cast<i64*>(node.data), node.size}, guard, times};
+    require_records("worst_breaches", out.size, starts, records);
+    Tally tally(nodes);
     for (i64 g = 0; g < out.size; ++g) {
         tally.add(records, starts[g], starts[g + 1]);
         out[g] = tally.n_used ? tally.worst().chance : NAN;
@@ -188,12 +198,11 @@ void lift(
     Nodes nodes, Span<const i64> starts, Span<i64> node, Span<const i64> guard, Span<const i64> times, double p,
     Span<u8> worked
 ) {
-    require_size("lift_nodes", "starts", starts.size, worked.size + 1);
-    require_size("lift_nodes", "guard", guard.size, node.size);
-    require_size("lift_nodes", "times", times.size, node.size);
+    const Records records{node, guard, times};
+    require_records("lift_nodes", worked.size, starts, records);
     Tally tally(nodes);
     for (i64 g = 0; g < worked.size; ++g) {
-        tally.add({node, guard, times}, starts[g], starts[g + 1]);
+        tally.add(records, starts[g], starts[g + 1]);
         worked[g] = 1;
         if (tally.n_guards && tally.worst().chance > p + TOLERANCE)
             worked[g] = lift_class(nodes, tally, node, starts[g], starts[g + 1], p);
@@ -201,7 +210,11 @@ void lift(
     }
 }
 
-double probe_share(Nodes nodes, i64 node, i64 guard) { return share_under(nodes, node, guard); }
+double probe_share(Nodes nodes, i64 node, i64 guard) {
+    require_number("probe_guard_share", "node", node, 0, nodes.size() - 1);
+    require_number("probe_guard_share", "guard", guard, 0, nodes.size() - 1);
+    return share_under(nodes, node, guard);
+}
 
 }  // namespace
 

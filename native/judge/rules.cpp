@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "judge/ranges.hpp"
-#include "shared/bind.hpp"
 
 namespace shoal {
 
@@ -190,7 +189,63 @@ double evaluate(const RuleView& view, Histogram h, double denominator, Span<cons
 
 double worse(const RuleView& view, double a, double b) { return view.sense == AT_LEAST ? smaller(a, b) : larger(a, b); }
 
+// Whether a rule looks at how close values are in a tree, or by their places.
+bool is_near(const RuleView& view, Closeness kind) {
+    return (view.op == CLOSENESS || view.op == RANGE_PAIRS) && view.p0 > 0.0 && i64(view.p1) == kind;
+}
+
+// Entries that a rule reads of its references at least.
+i64 count_references(const RuleView& view) {
+    const i64 card = view.card, places = is_near(view, POSITIONS) ? card : is_near(view, LEAVES) ? view.tree.size : 0;
+    switch (view.op) {
+        case DISTINCT: case ENTROPY: case TAIL: return 0;
+        case CLOSENESS: return places;
+        case RANGE_PAIRS: return 3 * card + places;
+        case RANGE_SHARE: return 2 * card;
+        case ORDERED: return card + 1;
+        case TREE_DISTANCE: return view.tree.size;
+        default: return card;
+    }
+}
+
+void require_references(const char* kernel, const char* argument, const RuleView& view, Span<const double> ref) {
+    require_room(kernel, argument, ref.size, count_references(view));
+    if (view.op == ORDERED) require_room(kernel, argument, ref.size, view.card + 2 + 2 * i64(ref[view.card]));
+}
+
 }  // namespace
+
+void RuleView::check(const char* kernel) const {
+    require_number(kernel, "op", op, DISTINCT, RANGE_SHARE);
+    require_size(kernel, "flags", flags.size, card);
+    if (op == TREE_DISTANCE) require_number(kernel, "card", card, 1, NO_LIMIT);
+    if (op == TREE_DISTANCE || is_near(*this, LEAVES)) require_room(kernel, "tree", tree.size, card);
+    require_references(kernel, "ref", *this, ref);
+    require_references(kernel, "full", *this, full);
+}
+
+void Rules::check(const char* kernel) const {
+    require_size(kernel, "attr", attr.size, op.size);
+    require_size(kernel, "sense", sense.size, op.size);
+    require_size(kernel, "limit", limit.size, op.size);
+    require_size(kernel, "p0", p0.size, op.size);
+    require_size(kernel, "p1", p1.size, op.size);
+    require_size(kernel, "combine", combine.size, op.size);
+    require_size(kernel, "strict_parent", strict_parent.size, op.size);
+    require_size(kernel, "ref_at", ref_at.rows, op.size);
+    require_size(kernel, "ref_at's columns", ref_at.columns, 3);
+    if (op.size) require_starts(kernel, "ref_at", ref_at.flat(), ref.size);
+    require_size(kernel, "tree_at", tree_at.size, op.size + 1);
+    require_starts(kernel, "tree_at", tree_at, tree.size);
+    require_size(kernel, "people", people.size, card.size);
+    require_size(kernel, "unknown_at", unknown_at.size, card.size + 1);
+    require_starts(kernel, "unknown_at", unknown_at, unknown.size);
+    for (i64 r = 0; r < op.size; ++r) {
+        require_number(kernel, "attr", attr[r], -1, card.size - 1);
+        require_number(kernel, "combine", combine[r], 0, op.size - r);
+        if (attr[r] >= 0) rule_view(*this, r).check(kernel);
+    }
+}
 
 RuleView rule_view(const Rules& rules, i64 r) {
     i64 attr = rules.attr[r], known_at = rules.ref_at(r, 1);
@@ -237,6 +292,7 @@ void judge_groups(
     Span<double> values
 ) {
     require_size(kernel, "indptr", indptr.size, values.size + 1);
+    require_starts(kernel, "indptr", indptr, codes.size);
     require_size(kernel, "counts", counts.size, codes.size);
     require_size(kernel, "known", known.size, values.size);
     const Histogram all{codes, counts};
@@ -255,6 +311,8 @@ void judge_rule(
     Rules rules, i64 r, Span<const i64> indptr, Span<const i32> codes, Span<const i64> counts, Span<const i64> known,
     Span<double> values
 ) {
+    require_number("judge_rule", "rule", r, 0, rules.op.size - 1);
+    require_number("judge_rule", "rules.attr", rules.attr[r], 0, rules.card.size - 1);
     judge_groups("judge_rule", rule_view(rules, r), indptr, codes, counts, known, values);
 }
 

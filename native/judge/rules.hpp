@@ -6,7 +6,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "shared/array.hpp"
+#include "shared/bind.hpp"
 
 namespace shoal {
 
@@ -36,6 +36,8 @@ struct Rules {
     // One flag a code of an attribute: 1 for an unknown value.
     Span<const u8> flags(i64 a) const { return unknown.slice(unknown_at[a], unknown_at[a + 1]); }
 
+    void check(const char* kernel) const;
+
     using Ints = Span<const i64>;
     using Reals = Span<const double>;
     using Flags = Span<const u8>;
@@ -59,6 +61,8 @@ struct RuleView {
     Span<const u8> flags;
     Span<const double> ref, full;
     Span<const i32> tree;
+
+    void check(const char* kernel) const;
 
     using Reals = Span<const double>;
     using Fields = std::tuple<i64, i64, double, double, i64, bool, bool, bool, Span<const u8>, Reals, Reals, Span<const i32>>;

@@ -29,6 +29,21 @@ struct SecretsOf {
     Span<const i32> tree;
     Span<double> near;
 
+    void check(const char* kernel) const {
+        require_size(kernel, "codes' columns", codes.columns, whole.rows);
+        require_size(kernel, "whole's columns", whole.columns, 6);
+        require_size(kernel, "real", real.rows, whole.rows);
+        require_size(kernel, "real's columns", real.columns, 3);
+        require_size(kernel, "policy's columns", policy.columns, 4);
+        for (i64 a = 0; a < whole.rows; ++a) {
+            const i64 card = whole(a, secret::CARD), places = whole(a, secret::KIND) == EQUAL ? 0 : card;
+            require_room(kernel, "policy", policy.rows, whole(a, secret::CODE_AT) + card);
+            require_room(kernel, "ref", ref.size, whole(a, secret::REF_AT) + places);
+            if (whole(a, secret::KIND) == LEAVES) require_room(kernel, "tree", tree.size, whole(a, secret::TREE_AT) + card);
+            if (whole(a, secret::NEAR_AT) >= 0) require_room(kernel, "near", near.size, whole(a, secret::NEAR_AT) + card * card);
+        }
+    }
+
     using Fields = std::tuple<
         Table<const Code>, Table<const i64>, Table<const double>, Table<const i32>, Span<const double>, Span<const i32>,
         Span<double>>;

@@ -194,13 +194,22 @@ bool units_ok(Span<const i32> units, const Judged& judged, Span<const u8> freed,
 
 namespace {
 
-void probe_values(Span<const i32> units, Judged judged, Span<double> values) { unit_values(units, judged, values); }
+void probe_values(Span<const i32> units, Judged judged, Span<double> values) {
+    require_size("probe_rule_values", "values", values.size, judged.rules->op.size);
+    unit_values(units, judged, values);
+}
 
 bool probe_ok(Span<const i32> units, Judged judged, Span<const u8> freed, Span<double> values) {
+    require_size("probe_rules_hold", "freed", freed.size, judged.rules->op.size);
+    require_size("probe_rules_hold", "values", values.size, judged.rules->op.size);
     return units_ok(units, judged, freed, values);
 }
 
-bool probe_failing(Rules rules, Span<const double> values, i64 r) { return failing(rules, values, r); }
+bool probe_failing(Rules rules, Span<const double> values, i64 r) {
+    require_size("probe_failing", "values", values.size, rules.op.size);
+    require_number("probe_failing", "rule", r, 0, rules.op.size - 1);
+    return failing(rules, values, r);
+}
 
 }  // namespace
 

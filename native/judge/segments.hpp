@@ -12,6 +12,13 @@ struct Sensitive {
     Span<const i32> subjects;
     i64 n_subjects;
 
+    void check(const char* kernel) const {
+        require_size(kernel, "people", people.size, codes.rows);
+        if (!subjects.size) return;
+        require_size(kernel, "subjects", subjects.size, codes.columns);
+        require_number(kernel, "n_subjects", n_subjects, 1, NO_LIMIT);
+    }
+
     using Fields = std::tuple<Table<const i32>, Span<const u8>, Span<const i32>, i64>;
     static constexpr const char* names = "codes, people, subjects, n_subjects";
 };
@@ -24,6 +31,16 @@ struct Tallies {
     Table<const i64> at;
     Span<const i64> rows;
 
+    void check(const char* kernel) const {
+        require_size(kernel, "counts", counts.size, codes.size);
+        require_size(kernel, "at's columns", at.columns, rows.size + 1);
+        // Only the ends: some kernels are called for a few of many cells.
+        for (i64 a = 0; a < at.rows; ++a) {
+            require_number(kernel, "at", at(a, 0), 0, codes.size);
+            require_number(kernel, "at", at(a, rows.size), at(a, 0), codes.size);
+        }
+    }
+
     using Fields = std::tuple<Span<const i32>, Span<const i64>, Table<const i64>, Span<const i64>>;
     static constexpr const char* names = "codes, counts, at, rows";
 };
@@ -33,6 +50,12 @@ struct Judged {
     Optional<Rules> rules;
     Optional<Sensitive> data;
     Optional<Tallies> tallies;
+
+    void check(const char* kernel) const {
+        const i64 attributes = rules ? rules->card.size : 0;
+        if (data) require_size(kernel, "data.codes", data->codes.rows, attributes);
+        if (tallies) require_size(kernel, "tallies.at", tallies->at.rows, attributes);
+    }
 
     using Fields = std::tuple<Optional<Rules>, Optional<Sensitive>, Optional<Tallies>>;
     static constexpr const char* names = "rules, data, tallies";

@@ -17,6 +17,27 @@ struct Listed {
     using Ints = Span<const i64>;
     using Fields = std::tuple<Ints, Ints, Table<const i16>, Ints, Ints>;
     static constexpr const char* names = "nodes, offsets, levels, strides, heights";
+
+    void check(const char* kernel) const {
+        require_starts(kernel, "offsets", offsets, nodes.size);
+        require_size(kernel, "levels", levels.rows, nodes.size);
+        require_size(kernel, "levels' columns", levels.columns, heights.size);
+        require_size(kernel, "strides", strides.size, heights.size);
+    }
+
+    void require_height(const char* kernel, i64 height) const {
+        require_number(kernel, "height", height, 0, offsets.size - 2);
+    }
+
+    void require_node(const char* kernel, const char* argument, i64 node) const {
+        require_number(kernel, argument, node, 0, nodes.size - 1);
+    }
+
+    // Costs need an entry for every level of every attribute.
+    void require_costs(const char* kernel, const char* rows, const char* columns, Table<const double> plain) const {
+        require_size(kernel, rows, plain.rows, heights.size);
+        for (i64 height : heights) require_room(kernel, columns, plain.columns, height + 1);
+    }
 };
 
 // Costs of nodes. plain: (attributes, levels), what each attribute adds to the cost if nothing is suppressed; checks: (checks,
@@ -27,6 +48,11 @@ struct Search {
 
     using Fields = std::tuple<Table<const double>, Cube<const double>>;
     static constexpr const char* names = "plain, checks";
+
+    void check(const char* kernel) const {
+        require_size(kernel, "checks' rows", checks.rows, plain.rows);
+        require_size(kernel, "checks' columns", checks.columns, plain.columns);
+    }
 
     // Cost of a node if just the rows that check `w` suppressed are lost (-1: none).
     double cost(Span<const i16> levels, i64 w) const {
@@ -48,6 +74,14 @@ struct Known {
 
 // Ids by height, where each height's begin, and the levels of each id.
 void list_nodes(Span<const i64> heights, Span<i64> nodes, Span<i64> offsets, Table<i16> levels) {
+    i64 count = 1, highest = 0;
+    for (i64 height : heights) {
+        require_number("list_nodes", "heights", height, 0, std::numeric_limits<i16>::max());
+        count *= height + 1;
+        highest += height;
+    }
+    require_size("list_nodes", "nodes", nodes.size, count);
+    require_size("list_nodes", "offsets", offsets.size, highest + 2);
     require_size("list_nodes", "levels", levels.rows, nodes.size);
     require_size("list_nodes", "levels' columns", levels.columns, heights.size);
     Array<i16> now(heights.size, 0);
@@ -79,6 +113,9 @@ void inherit_bounds(
     require_size("inherit_bounds", "known.source", known.source.size, listed.nodes.size);
     require_size("inherit_bounds", "known.hopeless", known.hopeless.size, listed.nodes.size);
     require_size("inherit_bounds", "done", done.size, listed.nodes.size);
+    listed.require_height("inherit_bounds", height);
+    listed.require_costs("inherit_bounds", "search.plain", "search.plain's columns", search.plain);
+    require_size("inherit_bounds", "bounds", bounds.size, listed.offsets[height + 1] - listed.offsets[height]);
     for (i64 i = 0; i < bounds.size; ++i) {
         i64 node = listed.nodes[listed.offsets[height] + i];
         Span<const i16> levels = listed.levels[node];
@@ -95,7 +132,8 @@ void inherit_bounds(
             i32 w = known.source[node + listed.strides[a]];
             if (w < 0 || w == best) continue;
             double value = search.cost(levels, w);
-            if (best >= 0 && value <= highest) continue;
+            // A bound that is not a number is no better than another.
+            if (best >= 0 && !(value > highest)) continue;
             highest = larger(highest, value);
             best = w;
         }
@@ -108,12 +146,15 @@ void inherit_bounds(
 // Cost of a node if just the rows that check `w` suppressed are lost (-1: none).
 double node_cost(const Search& search, Span<const i16> levels, i64 w) {
     require_size("node_cost", "levels", levels.size, search.plain.rows);
+    require_number("node_cost", "w", w, -1, search.checks.tables - 1);
+    for (i64 level : levels) require_number("node_cost", "levels", level, 0, search.plain.columns - 1);
     return search.cost(levels, w);
 }
 
 // Nodes one level below in one attribute, the cheapest first, and what each costs if nothing is suppressed.
 std::tuple<Array<i64>, Array<double>> children(i64 node, const Listed& listed, Table<const double> plain) {
-    require_size("children", "plain", plain.rows, listed.heights.size);
+    listed.require_node("children", "node", node);
+    listed.require_costs("children", "plain", "plain's columns", plain);
     struct Child {
         i64 node;
         double cost;
@@ -142,7 +183,8 @@ std::tuple<Array<i64>, Array<double>> children(i64 node, const Listed& listed, T
 Array<i64> climb(i64 node, const Listed& listed, Table<const double> plain, Span<const u8> done, Table<const i16> allowed) {
     require_size("climb", "done", done.size, listed.nodes.size);
     require_size("climb", "allowed' columns", allowed.columns, listed.heights.size);
-    require_size("climb", "plain", plain.rows, listed.heights.size);
+    listed.require_node("climb", "node", node);
+    listed.require_costs("climb", "plain", "plain's columns", plain);
     i64 steps = 0;
     for (i64 height : listed.heights) steps += height;
     Array<i64> chain(steps);
@@ -157,7 +199,8 @@ Array<i64> climb(i64 node, const Listed& listed, Table<const double> plain, Span
             i64 level = listed.levels(node, a);
             if (level >= listed.heights[a]) continue;
             double step = plain(a, level + 1) - plain(a, level);
-            if (step >= cheapest) continue;
+            // A step whose cost is infinite, or not a number, is not taken.
+            if (!(step < cheapest)) continue;
             cheapest = step;
             pick = a;
         }
@@ -176,6 +219,8 @@ Array<i64> climb(i64 node, const Listed& listed, Table<const double> plain, Span
 // Make all nodes of one height hopeless that lie below a node.
 void rule_out(i64 height, i64 above, const Listed& listed, Span<u8> hopeless) {
     require_size("rule_out", "hopeless", hopeless.size, listed.nodes.size);
+    listed.require_height("rule_out", height);
+    listed.require_node("rule_out", "above", above);
     for (i64 place = listed.offsets[height]; place < listed.offsets[height + 1]; ++place) {
         i64 node = listed.nodes[place];
         bool below = true;

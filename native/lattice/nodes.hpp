@@ -5,7 +5,7 @@
 #pragma once
 #include <tuple>
 
-#include "shared/array.hpp"
+#include "shared/bind.hpp"
 
 namespace shoal {
 
@@ -26,6 +26,26 @@ struct LatticeLayout {
     Table<const i64> cards;
     Span<const i64> row_at, card_at;
     Table<const i32> labels;
+
+    i64 attributes() const { return cards.rows; }
+    i64 levels(i64 a) const { return row_at[a + 1] - row_at[a]; }
+    i64 all_levels() const { return row_at[attributes()]; }
+    i64 all_codes() const { return card_at[attributes()]; }
+
+    void check(const char* kernel) const {
+        require_size(kernel, "row_at", row_at.size, attributes() + 1);
+        require_starts(kernel, "row_at", row_at, NO_LIMIT);
+        require_size(kernel, "card_at", card_at.size, attributes() + 1);
+        require_starts(kernel, "card_at", card_at, labels.columns);
+        require_size(kernel, "labels", labels.rows, cards.columns);
+        for (i64 a = 0; a < attributes(); ++a) require_room(kernel, "labels", labels.rows, levels(a));
+    }
+
+    // Refuse levels that an attribute does not have.
+    void require_levels(const char* kernel, Span<const i64> given) const {
+        require_size(kernel, "levels", given.size, attributes());
+        for (i64 a = 0; a < attributes(); ++a) require_number(kernel, "levels", given[a], 0, levels(a) - 1);
+    }
 
     using Fields = std::tuple<Table<const i64>, Span<const i64>, Span<const i64>, Table<const i32>>;
     static constexpr const char* names = "cards, row_at, card_at, labels";

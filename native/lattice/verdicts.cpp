@@ -18,6 +18,11 @@ struct Entries {
     Span<const i64> weight;
     LatticeLayout layout;
 
+    void check(const char* kernel) const {
+        require_size(kernel, "codes", codes.rows, layout.all_levels());
+        require_size(kernel, "codes' columns", codes.columns, weight.size);
+    }
+
     using Fields = std::tuple<Table<const i32>, Span<const i64>, LatticeLayout>;
     static constexpr const char* names = "codes, weight, layout";
 };
@@ -31,6 +36,13 @@ struct Losing {
     Span<const i32> deep;
     Span<const i64> rows, offsets;
 
+    void check(const char* kernel) const {
+        require_size(kernel, "places", places.rows, weight.size);
+        require_size(kernel, "rows", rows.size, deep.size);
+        require_size(kernel, "offsets", offsets.size, weight.size + 1);
+        require_starts(kernel, "offsets", offsets, deep.size);
+    }
+
     using Fields = std::tuple<Span<const i64>, Table<const i32>, Span<const i32>, Span<const i64>, Span<const i64>>;
     static constexpr const char* names = "weight, places, deep, rows, offsets";
 };
@@ -41,6 +53,11 @@ struct Flags {
     Span<u8> bad, inherits;
     Span<i64> gone;
 
+    void check(const char* kernel) const {
+        require_size(kernel, "inherits", inherits.size, bad.size);
+        require_size(kernel, "gone", gone.size, bad.size);
+    }
+
     using Fields = std::tuple<Span<u8>, Span<u8>, Span<i64>>;
     static constexpr const char* names = "bad, inherits, gone";
 };
@@ -49,6 +66,11 @@ struct Flags {
 struct Owned {
     Span<const i32> owner, codes;
     Span<const i64> counts;
+
+    void check(const char* kernel) const {
+        require_size(kernel, "codes", codes.size, owner.size);
+        require_size(kernel, "counts", counts.size, owner.size);
+    }
 
     using Fields = std::tuple<Span<const i32>, Span<const i32>, Span<const i64>>;
     static constexpr const char* names = "owner, codes, counts";
@@ -60,15 +82,17 @@ struct Histograms {
     Span<const i32> codes;
     Span<const i64> counts, known;
 
+    void check(const char* kernel) const {
+        require_starts(kernel, "indptr", indptr, codes.size);
+        require_size(kernel, "counts", counts.size, codes.size);
+        require_size(kernel, "known", known.size, indptr.size - 1);
+    }
+
     using Fields = std::tuple<Span<const i64>, Span<const i32>, Span<const i64>, Span<const i64>>;
     static constexpr const char* names = "indptr, codes, counts, known";
 };
 
 // Buffers may have more room than a node has classes.
-void require_room(const char* kernel, const char* argument, i64 given, i64 least) {
-    if (given < least) require_size(kernel, argument, given, least);
-}
-
 void require_classes(const char* kernel, Span<const i64> sizes, i64 classes, const Flags& flags) {
     require_room(kernel, "sizes", sizes.size, classes);
     require_room(kernel, "bad", flags.bad.size, classes);
@@ -129,9 +153,11 @@ i64 check_sizes(
     const Entries& entries, Span<const i64> levels, const Slots& slots, const Room& room, Span<const double> fewest,
     const Flags& flags, Span<double> out
 ) {
-    require_size("check_sizes", "entries.codes' columns", entries.codes.columns, entries.weight.size);
-    require_size("check_sizes", "levels", levels.size, entries.layout.cards.rows);
+    entries.layout.require_levels("check_sizes", levels);
     require_buffers("check_sizes", entries.weight.size, slots, room);
+    require_room("check_sizes", "flags.bad", flags.bad.size, entries.weight.size);
+    require_size("check_sizes", "least", fewest.size, 2);
+    require_size("check_sizes", "out", out.size, 5);
     i64 found = count_node(entries.codes, entries.weight, entries.layout, levels, slots, room);
     if (found >= 0) {
         flag_small(room.sizes, found, fewest, flags.bad, flags.inherits, flags.gone);
@@ -167,14 +193,14 @@ std::tuple<Array<i32>, Array<i64>> class_histograms(
     Span<const i32> class_of, i64 classes, const Owned& h, Span<const u8> flags, Span<const u8> bad,
     Span<const u8> inherits, Span<i64> indptr, Span<i64> known
 ) {
-    require_size("class_histograms", "histogram.codes", h.codes.size, h.owner.size);
-    require_size("class_histograms", "histogram.counts", h.counts.size, h.owner.size);
+    if (bad.size) require_room("class_histograms", "bad", bad.size, classes);
     require_size("class_histograms", "inherits", inherits.size, bad.size);
     require_size("class_histograms", "indptr", indptr.size, classes + 1);
     require_size("class_histograms", "known", known.size, classes);
     const i64 card = flags.size;
-    // Where the counts of each class start; those of settled classes share the first place.
-    Array<i64> start(classes, 0);
+    // Where the counts of each class start; those of settled classes, and of owners in class -1, share the first place.
+    Array<i64> starts(classes + 1, 0);
+    Span<i64> start = starts.from(1);
     i64 end = card;
     for (i64 c = 0; c < classes; ++c) {
         if (bad.size != 0 && bad[c] && inherits[c]) continue;
@@ -197,7 +223,7 @@ std::tuple<Array<i32>, Array<i64>> class_histograms(
         for (i64 i = 0; i < h.owner.size; ++i)
             if (class_of[h.owner[i]] >= 0) rows[next[class_of[h.owner[i]]]++] = i32(i);
     } else {
-        for (i64 i = 0; i < h.codes.size; ++i) table[start[class_of[h.owner[i]]] + h.codes[i]] += h.counts[i];
+        for (i64 i = 0; i < h.codes.size; ++i) table[starts[class_of[h.owner[i]] + 1] + h.codes[i]] += h.counts[i];
     }
     i64 at = 0;
     indptr[0] = 0;
@@ -252,8 +278,6 @@ void flag_values(
     const RuleView& view, double limit, i64 sets, i64 k, const Histograms& h, Span<u8> bad, Span<u8> inherits,
     Span<i64> gone
 ) {
-    require_size("flag_values", "histograms.counts", h.counts.size, h.codes.size);
-    require_size("flag_values", "histograms.known", h.known.size, h.indptr.size - 1);
     require_room("flag_values", "bad", bad.size, h.known.size);
     require_room("flag_values", "inherits", inherits.size, h.known.size);
     require_room("flag_values", "gone", gone.size, h.known.size);
@@ -285,10 +309,7 @@ void flag_values(
 void lost_codes(
     const Losing& losing, Span<const i32> class_of, Span<const u8> flags, Span<const double> every, Span<double> lost
 ) {
-    require_size("lost_codes", "losing.weight", losing.weight.size, class_of.size);
-    require_size("lost_codes", "losing.places", losing.places.rows, class_of.size);
-    require_size("lost_codes", "losing.offsets", losing.offsets.size, class_of.size + 1);
-    require_size("lost_codes", "losing.rows", losing.rows.size, losing.deep.size);
+    require_size("lost_codes", "class_of", class_of.size, losing.weight.size);
     require_size("lost_codes", "every", every.size, lost.size);
     i64 flagged = 0, found = 0;
     for (i32 c : class_of) flagged += flags[c] != 0;
@@ -316,6 +337,7 @@ void lost_prices(Span<const double> lost, Table<const double> prices, Span<const
     require_size("lost_prices", "card_at", card_at.size, out.rows + 1);
     require_size("lost_prices", "prices", prices.rows, out.columns);
     require_size("lost_prices", "lost", lost.size, prices.columns);
+    require_starts("lost_prices", "card_at", card_at, lost.size);
     for (i64 a = 0; a < out.rows; ++a)
         for (i64 level = 0; level < out.columns; ++level) {
             double sum = 0.0;
@@ -323,6 +345,16 @@ void lost_prices(Span<const double> lost, Table<const double> prices, Span<const
                 if (lost[place] != 0.0) sum += lost[place] * prices(level, place);
             out(a, level) = sum;
         }
+}
+
+void require_layout(
+    const char* kernel, const LatticeLayout& layout, Span<const i64> levels, Table<const i32> codes,
+    Table<const double> prices
+) {
+    layout.require_levels(kernel, levels);
+    require_size(kernel, "codes", codes.rows, layout.all_levels());
+    require_size(kernel, "prices' columns", prices.columns, layout.all_codes());
+    for (i64 level : levels) require_room(kernel, "prices", prices.rows, level + 1);
 }
 
 // What the rows of bad classes would cost in each attribute at its level, less those of classes that inherit.
@@ -335,7 +367,8 @@ void price_others(
     require_room("price_others", "bad", bad.size, sizes.size);
     require_room("price_others", "inherits", inherits.size, sizes.size);
     require_room("price_others", "first", first.size, sizes.size);
-    require_size("price_others", "levels", levels.size, sums.size);
+    require_layout("price_others", layout, levels, codes, prices);
+    require_size("price_others", "sums", sums.size, levels.size);
     sums.fill(0.0);
     for (i64 c = 0; c < sizes.size; ++c) {
         if (bad[c] == inherits[c]) continue;
@@ -353,7 +386,9 @@ void price_gone(
     Table<const double> prices, Table<double> out
 ) {
     require_room("price_gone", "first", first.size, gone.size);
+    require_layout("price_gone", layout, levels, codes, prices);
     require_size("price_gone", "out", out.rows, levels.size);
+    require_size("price_gone", "out's columns", out.columns, prices.rows);
     if (!gone.any()) return;
     for (i64 a = 0; a < levels.size; ++a) {
         i64 start = layout.card_at[a], stop = layout.card_at[a + 1];
@@ -373,8 +408,9 @@ void price_gone(
 
 // (levels of all attributes, entries): node of each entry, from (attributes, entries) leaf codes.
 void level_codes(Table<const i32> leaf, const LatticeLayout& layout, Table<i32> codes) {
+    require_size("level_codes", "leaf", leaf.rows, layout.attributes());
+    require_size("level_codes", "codes", codes.rows, layout.all_levels());
     require_size("level_codes", "codes' columns", codes.columns, leaf.columns);
-    require_size("level_codes", "layout.row_at", layout.row_at.size, leaf.rows + 1);
     for (i64 a = 0; a < leaf.rows; ++a)
         for (i64 row = layout.row_at[a]; row < layout.row_at[a + 1]; ++row) {
             const i32* labels = layout.labels[row - layout.row_at[a]].data + layout.card_at[a];
@@ -388,6 +424,8 @@ i64 count_listed_rows(
 ) {
     require_size("count_rows", "codes' columns", codes.columns, weight.size);
     require_size("count_rows", "cards", cards.size, rows.size);
+    for (i64 row : rows) require_number("count_rows", "rows", row, 0, codes.rows - 1);
+    for (i64 card : cards) require_number("count_rows", "cards", card, 1, NO_LIMIT);
     require_buffers("count_rows", weight.size, slots, room);
     return count_rows(codes, rows, cards, weight, slots, room);
 }
@@ -397,12 +435,14 @@ i64 count_one_node(
     const Room& room
 ) {
     require_size("count_node", "codes' columns", codes.columns, weight.size);
-    require_size("count_node", "levels", levels.size, layout.cards.rows);
+    require_size("count_node", "codes", codes.rows, layout.all_levels());
+    layout.require_levels("count_node", levels);
     require_buffers("count_node", weight.size, slots, room);
     return count_node(codes, weight, layout, levels, slots, room);
 }
 
 double probe_most_within(Span<const i32> codes, Span<const i64> counts, double total, Span<const double> shares, double t) {
+    require_size("probe_most_within", "counts", counts.size, codes.size);
     return most_within({codes, counts}, total, shares, t);
 }
 

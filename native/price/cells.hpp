@@ -3,7 +3,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "shared/array.hpp"
+#include "shared/bind.hpp"
 
 namespace shoal {
 
@@ -20,6 +20,8 @@ struct Prices {
 
     i64 columns() const { return kind.size; }
 
+    void check(const char* kernel) const;
+
     using Ints = Span<const i64>;
     using Reals = Span<const double>;
     using Fields = std::tuple<
@@ -28,6 +30,32 @@ struct Prices {
         "one, kind, card, missing, scale, unit, place, top, place_at, tree, steps, tree_at, sizes, size_at, word_at, pair, "
         "pair_at";
 };
+
+inline void Prices::check(const char* kernel) const {
+    require_size(kernel, "card", card.size, columns());
+    require_size(kernel, "missing", missing.size, columns());
+    require_size(kernel, "scale", scale.size, columns());
+    require_size(kernel, "unit", unit.size, columns());
+    require_size(kernel, "top", top.size, place.size);
+    require_size(kernel, "place_at", place_at.size, columns() + 1);
+    require_starts(kernel, "place_at", place_at, place.size);
+    require_size(kernel, "steps", steps.size, tree.size);
+    require_size(kernel, "tree_at", tree_at.size, columns() + 1);
+    require_starts(kernel, "tree_at", tree_at, tree.size);
+    require_size(kernel, "size_at", size_at.size, columns() + 1);
+    require_starts(kernel, "size_at", size_at, sizes.size);
+    require_size(kernel, "word_at", word_at.size, columns() + 1);
+    require_starts(kernel, "word_at", word_at, NO_LIMIT);
+    require_size(kernel, "pair_at", pair_at.size, columns());
+    for (i64 a = 0; a < columns(); ++a) {
+        if (pair_at[a] >= 0) require_room(kernel, "pair", pair.size, pair_at[a] + card[a] * card[a]);
+        if (kind[a] == INTERVAL) require_room(kernel, "place", place.size, place_at[a] + card[a]);
+        if (kind[a] == TREE) require_room(kernel, "tree", tree.size, tree_at[a] + card[a]);
+        if (kind[a] != FLAT) continue;
+        require_room(kernel, "sizes", sizes.size, size_at[a] + card[a] + 1);
+        require_number(kernel, "word_at", word_at[a + 1], word_at[a] + (card[a] + 63) / 64, NO_LIMIT);
+    }
+}
 
 inline i64 round_ticks(double ticks) { return i64(std::floor(ticks + 0.5)); }
 

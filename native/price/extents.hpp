@@ -50,6 +50,15 @@ struct KeptExtentsOf {
     i32& high(i64 a, i64 g) const { return at(highs, a, g); }
     u64& bits(i64 w, i64 g) const { return at(sets, w, g); }
 
+    void check(const char* kernel) const {
+        const bool by_column = layout == Layout::COLUMNS;
+        require_size(kernel, "high", highs.rows, lows.rows);
+        require_size(kernel, "high's columns", highs.columns, lows.columns);
+        require_size(
+            kernel, by_column ? "bits' columns" : "bits", by_column ? sets.columns : sets.rows,
+            by_column ? lows.columns : lows.rows);
+    }
+
     using Fields = std::tuple<Table<i32>, Table<i32>, Table<u64>>;
     static constexpr const char* names = "low, high, bits";
 

@@ -13,6 +13,7 @@ void list_pairs(Prices p, Span<const i64> pair_at, Span<i64> pair) {
     for (i64 a = 0; a < pair_at.size; ++a) {
         if (pair_at[a] < 0) continue;
         const i64 card = p.card[a];
+        require_room("list_pairs", "pair", pair.size, pair_at[a] + card * card);
         for (i64 low = 0; low < card; ++low)
             for (i64 high = low; high < card; ++high)
                 pair[pair_at[a] + low * card + high] = compute_cell(p, a, low, high);
@@ -22,6 +23,7 @@ void list_pairs(Prices p, Span<const i64> pair_at, Span<i64> pair) {
 void widest_columns(Prices p, Table<const i32> codes, Span<const i64> starts, Span<i64> out) {
     require_size("widest_columns", "codes", codes.rows, p.columns());
     require_size("widest_columns", "starts", starts.size, out.size + 1);
+    require_starts("widest_columns", "starts", starts, codes.columns);
     Extents ext(p, 1);
     for (i64 g = 0; g < out.size; ++g) {
         clear(ext, 0);
@@ -39,18 +41,32 @@ void widest_columns(Prices p, Table<const i32> codes, Span<const i64> starts, Sp
 }
 
 void probe_cells(Prices p, i64 a, Span<const i64> low, Span<const i64> high, Span<i64> out) {
+    require_number("probe_cells", "column", a, 0, p.columns() - 1);
     require_size("probe_cells", "low", low.size, out.size);
     require_size("probe_cells", "high", high.size, out.size);
     for (i64 i = 0; i < out.size; ++i) out[i] = cell(p, a, low[i], high[i]);
 }
 
-double probe_mean_price(Prices p, Span<const i64> ticks) { return mean_price(p, ticks); }
+double probe_mean_price(Prices p, Span<const i64> ticks) {
+    require_size("probe_mean_price", "ticks", ticks.size, p.columns());
+    return mean_price(p, ticks);
+}
+
+void require_cells(const char* kernel, const char* argument, Table<const i64> cells, i64 rows, i64 columns) {
+    require_size(kernel, argument, cells.rows, rows);
+    require_size(kernel, argument, cells.columns, columns);
+}
 
 // For the first 1, 2, ... rows as one group: ticks of each cell, the same as foretold by `cost_with`, and both sums.
 template <class Code>
 void probe_growth(
     Prices p, Table<const Code> codes, Span<const i64> rows, Table<i64> cells, Table<i64> foretold, Table<i64> totals
 ) {
+    require_size("probe_growth", "codes", codes.rows, p.columns());
+    require_room("probe_growth", "rows", rows.size, 1);
+    require_cells("probe_growth", "cells", cells, rows.size, codes.rows);
+    require_cells("probe_growth", "foretold", foretold, rows.size, codes.rows);
+    require_cells("probe_growth", "totals", totals, rows.size, 2);
     RecordExtents ext(p, 2);
     open_group(p, ext, 0, codes, rows[rows.size - 1], foretold[0]);
     open_group(p, ext, 0, codes, rows[0], foretold[0]);
@@ -68,6 +84,8 @@ void probe_growth(
 // Ticks of a group with each of some other records.
 template <class Code>
 void probe_costs_with(Prices p, Table<const Code> codes, Span<const i64> group, Span<const i64> others, Span<i64> out) {
+    require_size("probe_costs_with", "codes", codes.rows, p.columns());
+    require_size("probe_costs_with", "out", out.size, others.size);
     RecordExtents ext(p, 1);
     for (i64 row : group) extend_all(p, ext, 0, codes, row);
     Array<i32> values(others.size);
@@ -81,6 +99,11 @@ i64 probe_groups(
     Prices p, Table<const i32> codes, Span<const i64> ids, Span<i64> own, Span<i64> joint, Span<i64> grown
 ) {
     const i64 count = own.size;
+    require_size("probe_groups", "codes", codes.rows, p.columns());
+    require_size("probe_groups", "codes' columns", codes.columns, ids.size);
+    require_room("probe_groups", "own", count, 1);
+    require_size("probe_groups", "joint", joint.size, count);
+    require_size("probe_groups", "grown", grown.size, ids.size);
     Extents ext(p, count);
     for (i64 i = 0; i < ids.size; ++i) extend_all(p, ext, ids[i], codes, i);
     for (i64 g = 0; g < count; ++g) own[g] = own_cost(p, ext, g);

@@ -18,7 +18,10 @@
 //   where None may be given and nowhere else, i64, u64, double, bool, and structs for named tuples: a struct lists its
 //   fields in order, as `using Fields = std::tuple<...>` and `static constexpr const char* names = "low, high"`. Arrays are
 //   never copied or converted: another type, depth or layout raises TypeError. u8 also takes NumPy's booleans.
-//   A kernel checks with `require_size` that lengths agree where a caller could get them wrong.
+// * Shapes are checked before anything is read, by the `require_...` functions below: in kernels, and for the fields of a
+//   struct in its `void check(const char* kernel) const`, which the binding calls and which names fields alone. Values in
+//   arrays are trusted, because they come from our own coding: codes, rows and classes are in range. Checks cost at most
+//   a look at every group, never at every row; only the ids that users' methods may give are checked one by one.
 // * Results: void, i64, u64, double, bool, Array<T> and Grid<T> (arrays whose size only the kernel can tell), or a
 //   std::tuple of up to six of these.
 // * A kernel runs without the interpreter's lock, so it must not touch Python objects. It cannot be interrupted: Ctrl-C is
@@ -50,7 +53,9 @@ struct Element {
 template <class T>
 constexpr Element element_of{std::is_floating_point_v<T> ? 'f' : std::is_unsigned_v<T> ? 'u' : 'i', sizeof(T)};
 
-// The type of an argument. element, depth, writable: of arrays; fields, size, names: of tuples.
+struct Slot;
+
+// The type of an argument. element, depth, writable: of arrays; fields, size, names, check: of tuples.
 struct Type {
     Form form;
     Element element{};
@@ -60,6 +65,7 @@ struct Type {
     const Type* fields = nullptr;
     i64 size = 0;
     const char* names = nullptr;
+    void (*check)(const char* kernel, const Slot* fields) = nullptr;
 };
 
 // A loaded argument: an array's memory and shape, a number, or 1 where an optional argument was given. Optional arguments
@@ -149,11 +155,21 @@ struct Argument<Optional<View>> {
 template <class S, class Fields>
 struct Record;
 
+template <class S, class = void>
+constexpr bool has_check = false;
+
+template <class S>
+constexpr bool has_check<S, std::void_t<decltype(std::declval<const S&>().check(""))>> = true;
+
 template <class S, class... F>
 struct Record<S, std::tuple<F...>> {
-    static constexpr Type fields[] = {Argument<F>::type...};
-    static constexpr Type type{Form::TUPLE, {}, 0, false, false, fields, sizeof...(F), S::names};
     static S take(const Slot*& slot) { return S{Argument<F>::take(slot)...}; }
+    static void check([[maybe_unused]] const char* kernel, [[maybe_unused]] const Slot* fields) {
+        if constexpr (has_check<S>) take(fields).check(kernel);
+    }
+
+    static constexpr Type fields[] = {Argument<F>::type...};
+    static constexpr Type type{Form::TUPLE, {}, 0, false, false, fields, sizeof...(F), S::names, &check};
 };
 
 template <class S>
@@ -251,8 +267,22 @@ Kernel erase(R (*kernel)(A...)) {
 
 }  // namespace binding
 
-// Raise TypeError unless an array has so many entries: for arrays whose lengths must agree. Kernels may call it.
+// Raise TypeError unless an array has so many entries: for arrays whose lengths must agree.
 void require_size(const char* kernel, const char* argument, i64 given, i64 wanted);
+
+// Raise TypeError unless an array has at least so many entries: for buffers that may have more room than is used.
+void require_room(const char* kernel, const char* argument, i64 given, i64 least);
+
+// Raise TypeError unless a number is in a range, both ends included.
+void require_number(const char* kernel, const char* argument, i64 given, i64 least, i64 most);
+
+// Raise TypeError unless the arguments `start` and `stop` are a part of an array of so many entries.
+void require_range(const char* kernel, i64 start, i64 stop, i64 size);
+
+// Raise TypeError unless an array tells where groups begin, and the last one ends, in an array of so many entries.
+void require_starts(const char* kernel, const char* argument, Span<const i64> starts, i64 size);
+
+constexpr i64 NO_LIMIT = std::numeric_limits<i64>::max();
 
 // Registers the kernels of one file when the module is loaded.
 class Registration {

@@ -15,12 +15,17 @@ namespace nb = nanobind;
 namespace binding {
 namespace {
 
-// What an argument should have been, and which argument it is: filled in where a value is refused.
+// Why a call is refused: which argument it is, what it must be, and what it is instead.
 struct Refusal {
+    std::string kernel;
     std::string argument;
     std::string expected;
-    PyObject* given = nullptr;
+    std::string given;
 };
+
+[[noreturn]] void raise(const Refusal& r) {
+    throw nb::type_error((r.kernel + ": '" + r.argument + "' must " + r.expected + ". Got " + r.given + ".").c_str());
+}
 
 std::string array_name(const Type& type) {
     const char* shapes[] = {"", "(n,)", "(n, m)", "(n, m, l)"};
@@ -68,6 +73,10 @@ bool is_format(const char* format, Py_ssize_t item, Element element) {
     return std::strchr(letters, *format) != nullptr;
 }
 
+bool is_aligned(const Py_buffer& buffer) {
+    return buffer.len == 0 || reinterpret_cast<std::uintptr_t>(buffer.buf) % std::size_t(buffer.itemsize) == 0;
+}
+
 // Look at an array's memory. The caller's tuple of arguments keeps the array alive until the call is over.
 bool load_array(const Type& type, PyObject* given, Slot& slot) {
     Py_buffer buffer;
@@ -76,7 +85,8 @@ bool load_array(const Type& type, PyObject* given, Slot& slot) {
         PyErr_Clear();
         return false;
     }
-    bool fits = buffer.ndim == type.depth && is_format(buffer.format, buffer.itemsize, type.element);
+    const bool fits = buffer.ndim == type.depth && is_aligned(buffer) &&
+        is_format(buffer.format, buffer.itemsize, type.element);
     if (fits) {
         slot.data = buffer.buf;
         for (int d = 0; d < type.depth; ++d) slot.shape[d] = i64(buffer.shape[d]);
@@ -133,24 +143,58 @@ i64 count_names(const char* names) {
     return count;
 }
 
+std::string text(nb::handle value) { return nb::str(value).c_str(); }
+
+bool is_true(nb::handle value) { return PyObject_IsTrue(value.ptr()) == 1; }
+
+// Describe an array by its type, shape and layout, a number where one is expected by its value, all else by its type.
+std::string describe(const Type& type, PyObject* given) {
+    nb::handle value(given);
+    if (value.is_none()) return "None";
+    if ((type.form == Form::INTEGER || type.form == Form::NATURAL) && PyLong_CheckExact(given)) {
+        // Python refuses to write very long numbers in digits.
+        const bool fits = PyLong_AsLongLong(given) != -1 || !PyErr_Occurred();
+        PyErr_Clear();
+        return fits ? text(value) : "an int beyond 64 bits";
+    }
+    nb::object flags = nb::getattr(value, "flags", nb::none());
+    if (!nb::hasattr(flags, "c_contiguous") || !nb::hasattr(value, "dtype") || !nb::hasattr(value, "shape"))
+        return text(value.type().attr("__name__"));
+    std::string layout = is_true(flags.attr("c_contiguous")) ? "" : "strided ";
+    if (!is_true(nb::getattr(flags, "aligned", nb::bool_(true)))) layout = "unaligned " + layout;
+    if (!is_true(nb::getattr(flags, "writeable", nb::bool_(true)))) layout = "read-only " + layout;
+    return layout + "array of " + text(value.attr("dtype")) + ", shape " + text(value.attr("shape"));
+}
+
 bool load(const Type& type, PyObject* given, Slot*& slot, Refusal& refusal);
 
-// Load values one after another: true if all fit. Otherwise `at` is the first that does not, and `refusal` names it.
-bool load_all(const Type* types, i64 count, PyObject* tuple, const char* names, Slot*& slot, i64& at, Refusal& refusal) {
-    for (at = 0; at < count; ++at) {
+// Load values one after another: true if all fit. Otherwise `refusal` names the first that does not.
+bool load_all(const Type* types, i64 count, PyObject* tuple, const char* names, Slot*& slot, Refusal& refusal) {
+    for (i64 at = 0; at < count; ++at) {
         PyObject* given = PyTuple_GetItem(tuple, at);
         if (load(types[at], given, slot, refusal)) continue;
-        if (refusal.given) {  // a field of this tuple was refused
-            refusal.argument = name_at(names, at) + "." + refusal.argument;
-        } else {
-            refusal = {name_at(names, at), expected(types[at]), given};
+        const std::string name = name_at(names, at);
+        if (refusal.argument.empty()) {
+            refusal = {{}, name, "be " + expected(types[at]), describe(types[at], given)};
+        } else {  // a field of this tuple was refused
+            refusal.argument = name + "." + refusal.argument;
         }
         return false;
     }
     return true;
 }
 
-// Fill in the next slots with one value.
+bool load_value(const Type& type, PyObject* given, Slot& slot) {
+    switch (type.form) {
+        case Form::INTEGER: return load_integer(false, given, slot);
+        case Form::NATURAL: return load_integer(true, given, slot);
+        case Form::REAL: return load_real(given, slot);
+        case Form::FLAG: return load_flag(given, slot);
+        default: return load_array(type, given, slot);
+    }
+}
+
+// Fill in the next slots with one value; `slot` stops at the first that is not filled in.
 bool load(const Type& type, PyObject* given, Slot*& slot, Refusal& refusal) {
     if (type.optional) {
         if (given == Py_None) {
@@ -159,16 +203,35 @@ bool load(const Type& type, PyObject* given, Slot*& slot, Refusal& refusal) {
         }
         (slot++)->integer = 1;
     }
-    switch (type.form) {
-        case Form::INTEGER:
-        case Form::NATURAL: return load_integer(type.form == Form::NATURAL, given, *slot++);
-        case Form::REAL: return load_real(given, *slot++);
-        case Form::FLAG: return load_flag(given, *slot++);
-        case Form::ARRAY: return load_array(type, given, *slot++);
-        default: {
-            if (!PyTuple_Check(given) || PyTuple_Size(given) != type.size) return false;
-            i64 at;
-            return load_all(type.fields, type.size, given, type.names, slot, at, refusal);
+    if (type.form == Form::TUPLE) {
+        if (!PyTuple_Check(given) || PyTuple_Size(given) != type.size) return false;
+        return load_all(type.fields, type.size, given, type.names, slot, refusal);
+    }
+    if (!load_value(type, given, *slot)) return false;
+    ++slot;
+    return true;
+}
+
+// Check that the fields of tuples belong together, inner tuples first; raise a Refusal of the first that does not.
+void check_all(const char* kernel, const Type* types, i64 count, const char* names, const Slot*& slot) {
+    for (i64 at = 0; at < count; ++at) {
+        const Type& type = types[at];
+        if (type.optional && !slot->integer) {
+            slot += count_slots(type);
+            continue;
+        }
+        slot += type.optional;
+        if (type.form != Form::TUPLE) {
+            ++slot;
+            continue;
+        }
+        const Slot* fields = slot;
+        try {
+            check_all(kernel, type.fields, type.size, type.names, slot);
+            type.check(kernel, fields);
+        } catch (Refusal& refusal) {
+            refusal.argument = name_at(names, at) + "." + refusal.argument;
+            throw;
         }
     }
 }
@@ -200,20 +263,6 @@ nb::object give(Results& results) {
     return tuple;
 }
 
-std::string text(nb::handle value) { return nb::str(value).c_str(); }
-
-// Describe an object as an array's type, shape and layout, or by the name of its type.
-std::string describe(PyObject* given) {
-    nb::handle value(given);
-    if (value.is_none()) return "None";
-    if (!nb::hasattr(value, "dtype") || !nb::hasattr(value, "flags") || !nb::hasattr(value, "shape"))
-        return text(value.type().attr("__name__"));
-    nb::object flags = value.attr("flags");
-    std::string layout = nb::cast<bool>(flags.attr("c_contiguous")) ? "" : "strided ";
-    if (!nb::cast<bool>(flags.attr("writeable"))) layout = "read-only " + layout;
-    return layout + "array of " + text(value.attr("dtype")) + ", shape " + text(value.attr("shape"));
-}
-
 // All functions of one name.
 struct Overloads {
     std::string name;
@@ -231,26 +280,38 @@ struct Overloads {
         for (const Kernel& kernel : kernels) {
             std::vector<Slot> values(slots);
             Slot* slot = values.data();
-            i64 at;
             Refusal refusal;
-            if (!load_all(kernel.types, wanted, arguments.ptr(), names, slot, at, refusal)) {
-                // Report those that fitted for the most arguments.
-                if (at > furthest) {
-                    worst = refusal, furthest = at;
-                } else if (at == furthest && worst.expected.find(refusal.expected) == std::string::npos) {
-                    worst.expected += " or " + refusal.expected;
+            if (!load_all(kernel.types, wanted, arguments.ptr(), names, slot, refusal)) {
+                // Report those that fitted for the most arguments and fields.
+                const i64 reached = slot - values.data();
+                if (reached > furthest) {
+                    worst = refusal, furthest = reached;
+                } else if (
+                    reached == furthest && refusal.argument == worst.argument &&
+                    worst.expected.find(refusal.expected) == std::string::npos
+                ) {
+                    worst.expected += " or " + refusal.expected.substr(3);  // without "be "
                 }
                 continue;
             }
-            Results results;
-            {
-                nb::gil_scoped_release unlocked;
-                kernel.run(kernel.function, values.data(), results);
-            }
-            return give(results);
+            return run(kernel, values);
         }
-        throw nb::type_error(
-            (name + ": '" + worst.argument + "' must be " + worst.expected + ". Got " + describe(worst.given) + ".").c_str());
+        worst.kernel = name;
+        raise(worst);
+    }
+
+private:
+    nb::object run(const Kernel& kernel, const std::vector<Slot>& values) const {
+        Results results;
+        try {
+            const Slot* slot = values.data();
+            check_all(name.c_str(), kernel.types, kernel.arguments, names, slot);
+            nb::gil_scoped_release unlocked;
+            kernel.run(kernel.function, values.data(), results);
+        } catch (const Refusal& refusal) {
+            raise(refusal);
+        }
+        return give(results);
     }
 };
 
@@ -266,11 +327,48 @@ void refuse_slice(i64 start, i64 stop, i64 size) {
         "slice " + std::to_string(start) + ":" + std::to_string(stop) + " of an array of " + std::to_string(size));
 }
 
+namespace {
+
+[[noreturn]] void refuse(
+    const char* kernel, const char* argument, const std::string& expected, const std::string& given
+) {
+    throw binding::Refusal{kernel, argument, expected, given};
+}
+
+std::string count_entries(i64 count) { return std::to_string(count) + (count == 1 ? " entry" : " entries"); }
+
+}  // namespace
+
 void require_size(const char* kernel, const char* argument, i64 given, i64 wanted) {
-    if (given == wanted) return;
-    std::string message = std::string(kernel) + ": '" + argument + "' must have " + std::to_string(wanted) + " entries. Got " +
-        std::to_string(given) + ".";
-    throw nb::type_error(message.c_str());
+    if (given != wanted) refuse(kernel, argument, "have " + count_entries(wanted), std::to_string(given));
+}
+
+void require_room(const char* kernel, const char* argument, i64 given, i64 least) {
+    if (given < least) refuse(kernel, argument, "have at least " + count_entries(least), std::to_string(given));
+}
+
+void require_number(const char* kernel, const char* argument, i64 given, i64 least, i64 most) {
+    if (given >= least && given <= most) return;
+    const std::string low = std::to_string(least);
+    const std::string range = most == NO_LIMIT ? "at least " + low : "from " + low + " to " + std::to_string(most);
+    refuse(kernel, argument, "be " + range, std::to_string(given));
+}
+
+void require_range(const char* kernel, i64 start, i64 stop, i64 size) {
+    require_number(kernel, "start", start, 0, size);
+    require_number(kernel, "stop", stop, start, size);
+}
+
+void require_starts(const char* kernel, const char* argument, Span<const i64> starts, i64 size) {
+    require_room(kernel, argument, starts.size, 1);
+    i64 before = 0;
+    for (i64 g = 0; g < starts.size; ++g) {
+        if (starts[g] < before || starts[g] > size)
+            refuse(
+                kernel, argument, "ascend from 0 to at most " + std::to_string(size),
+                std::to_string(starts[g]) + " at place " + std::to_string(g));
+        before = starts[g];
+    }
 }
 
 void Registration::bind_all(void* module) {

@@ -9,12 +9,14 @@ namespace {
 SHOAL_CLONES void draw_block(Span<const u64> key, Span<const u64> rows, u64 draw, Span<u64> out, i64 start, i64 stop) {
     require_size("draw_block", "key", key.size, 2);
     require_size("draw_block", "out", out.size, rows.size);
+    require_range("draw_block", start, stop, rows.size);
     const u64 key0 = key[0], key1 = key[1];
     for (i64 i = start; i < stop; ++i) out[i] = threefry(key0, key1, rows[i], draw);
 }
 
 // Stable order of random bits: a counting sort by their top 64 - shift bits, then insertion within each bucket.
-void order_bits(Span<const u64> bits, u64 shift, Span<i64> order) {
+void order_bits(Span<const u64> bits, i64 shift, Span<i64> order) {
+    require_number("order_bits", "shift", shift, 1, 63);
     require_size("order_bits", "order", order.size, bits.size);
     const i64 n = bits.size;
     Array<i64> ends((i64(1) << (64 - shift)) + 1, 0);

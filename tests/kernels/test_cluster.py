@@ -60,9 +60,9 @@ def test_clusters_are_numbered_without_gaps() -> None:
 
 def test_lengths_that_do_not_agree_are_refused() -> None:
     ints, reals = np.zeros(1, dtype=np.int64), np.zeros(1)
-    prices = Prices(1, ints, ints, ints, reals, reals, reals, reals, ints, ints.astype(np.int32), *[ints] * 7)._replace(
-        word_at=np.zeros(2, dtype=np.int64)
-    )
+    starts = dict.fromkeys(("place_at", "tree_at", "size_at", "word_at"), np.zeros(2, dtype=np.int64))
+    prices = Prices(1, ints, ints, ints, reals, reals, reals, reals, ints, ints.astype(np.int32), *[ints] * 7)
+    prices = prices._replace(**starts)
     codes = np.zeros((1, 3), dtype=np.int32)
     with pytest.raises(TypeError, match="^merge_part: 'counts' .* 3"):
         merge_entries(prices, codes, np.ones(2, dtype=np.int64), np.array([0, 3]), 2)

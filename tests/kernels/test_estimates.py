@@ -18,6 +18,12 @@ def test_cell_chances_are_shares_of_asked_values() -> None:
     assert cell_chances(asked, at, code) == pytest.approx(np.array(expected), abs=1e-15)
 
 
+def test_a_cell_of_no_values_has_no_chance() -> None:
+    asked = np.ones((1, 2), dtype=np.uint8)
+    found = cell_chances(asked, np.array([0, 0, 2, 2]), np.array([0, 1], dtype=np.int32))
+    assert np.array_equal(found, [[np.nan, 1.0, np.nan]], equal_nan=True)
+
+
 @pytest.mark.reference("expected_counts")
 def test_expected_counts_sum_over_groups() -> None:
     rng = np.random.default_rng(2)

@@ -99,6 +99,12 @@ def test_keys_are_mixed_radix() -> None:
     assert keys.tolist() == [(1 * 3 + 2) * 5 + 3, (0 * 3 + 1) * 5 + 4]
 
 
+def test_a_limit_above_the_number_of_keys_takes_no_room() -> None:
+    ids = np.empty(3, dtype=np.int32)
+    found, first, counts = _native.number_direct(np.array([7, 5, 7], dtype=np.uint64), ids, 2**62 - 1)
+    assert (found, first.tolist(), counts.tolist(), ids.tolist()) == (2, [0, 1], [2, 1], [0, 1, 0])
+
+
 def test_the_number_of_cores_changes_nothing() -> None:
     keys = np.random.default_rng(2).integers(0, 30_000, 100_000).astype(np.uint64)
     found = []
@@ -124,7 +130,6 @@ def test_ids_do_not_depend_on_what_codes_are_called(seed: int) -> None:
     assert np.array_equal(one, other)
 
 
-@settings(max_examples=20)
 def mixed(key: int, code: int) -> int:
     """Mix a code into the hash of the columns before it."""
     key = (key + code + 1) % 2**64

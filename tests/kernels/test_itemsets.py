@@ -34,3 +34,10 @@ def test_cross_counts_and_narrow(begin: int) -> None:
     shares = [dict(COVERS[cells[0, row]]).get(0, 0.0) for row in rows]
     assert kept.tolist() == [row for row, share in zip(rows, shares, strict=True) if share]
     assert much == pytest.approx([a * b for a, b in zip(weight, shares, strict=True) if b])
+
+
+def test_an_item_that_a_cell_has_twice_counts_once_with_both_shares() -> None:
+    at, item, share = np.array([0, 3]), np.array([0, 1, 0]), np.array([0.25, 0.5, 0.25])
+    cells = np.zeros(2, dtype=np.int32)
+    kept, weight = narrow(np.array([0, 1]), np.array([1.0, 2.0]), cells, at, item, share, 0)
+    assert (kept.tolist(), weight.tolist()) == ([0, 1], [0.5, 1.0])

@@ -29,13 +29,24 @@ def test_nodes_are_listed_by_height(heights: list[int]) -> None:
         assert mine.tolist() == lattice.nodes_at_height(height).tolist()
 
 
+def costs_of(heights: list[int], rng: np.random.Generator, ties: bool) -> np.ndarray:
+    """Costs that rise with the level; with ties, whole numbers of which the last ones may be infinite."""
+    shape = len(heights), max(heights) + 1
+    if not ties:
+        return rng.random(shape).cumsum(axis=1)
+    costs = rng.integers(0, 2, shape).cumsum(axis=1).astype(np.float64)
+    costs[np.arange(shape[1]) > rng.integers(0, 2 * shape[1], (shape[0], 1))] = np.inf
+    return costs
+
+
 @pytest.mark.reference("inherit_bounds", "node_cost")
-@given(HEIGHTS, SEEDS)
-def test_a_node_is_bounded_by_the_best_check_that_its_parents_know(heights: list[int], seed: int) -> None:
+@given(HEIGHTS, SEEDS, st.booleans())
+def test_a_node_is_bounded_by_the_best_check_that_its_parents_know(heights: list[int], seed: int, ties: bool) -> None:
     rng = np.random.default_rng(seed)
     lattice, nodes = Lattice(tuple(heights)), listed(heights)
-    plain = rng.random((len(heights), max(heights) + 1)).cumsum(axis=1)
-    search = kernel.Search(plain, plain + rng.random((4, *plain.shape)))
+    plain = costs_of(heights, rng, ties)
+    more = rng.random((4, *plain.shape))
+    search = kernel.Search(plain, plain + (np.round(more) if ties else more))
     source = rng.integers(-1, 4, lattice.size).astype(np.int32)
     hopeless = (rng.random(lattice.size) < 0.1).astype(np.uint8)
     done = rng.random(lattice.size) < 0.3
@@ -60,27 +71,53 @@ def test_a_node_is_bounded_by_the_best_check_that_its_parents_know(heights: list
 
 
 @pytest.mark.reference("children", "climb")
-@given(HEIGHTS, SEEDS)
-def test_steps_up_and_down_go_by_what_they_cost(heights: list[int], seed: int) -> None:
+@given(HEIGHTS, SEEDS, st.booleans())
+def test_steps_up_and_down_go_by_what_they_cost(heights: list[int], seed: int, ties: bool) -> None:
+    """Of equal costs, those of the first attribute; a step that costs infinitely much is not taken."""
     rng = np.random.default_rng(seed)
     lattice, nodes = Lattice(tuple(heights)), listed(heights)
-    plain = rng.random((len(heights), max(heights) + 1)).cumsum(axis=1)
+    plain = costs_of(heights, rng, ties)
     costs = plain[np.arange(len(heights)), nodes.levels].sum(axis=1)
     start = int(rng.integers(0, lattice.size))
     below, found = kernel.children(start, nodes, plain)
-    expected = lattice.predecessors(np.array([start]))[1]
-    assert below.tolist() == expected[np.argsort(costs[expected])].tolist()
+    levels = nodes.levels[start]
+    expected = np.array([start - lattice.strides[a] for a in range(len(heights)) if levels[a] > 0], dtype=np.int64)
+    assert below.tolist() == expected[np.argsort(costs[expected], kind="stable")].tolist()
     assert found == pytest.approx(costs[below])
     done = rng.random(lattice.size) < 0.2
     allowed = nodes.levels[rng.random(lattice.size) < 0.1]
     chain, node = [], start
-    while node != lattice.top:
-        above = lattice.successors(np.array([node]))[1]
-        node = int(above[np.argmin(costs[above])])
+    while True:
+        now = nodes.levels[node]
+        steps = [
+            (float(plain[a, now[a] + 1] - plain[a, now[a]]), a)
+            for a in range(len(heights))
+            if now[a] < heights[a] and plain[a, now[a] + 1] < np.inf
+        ]
+        if not steps:
+            break
+        node += int(lattice.strides[min(steps)[1]])
         if done[node] or (allowed <= nodes.levels[node]).all(axis=1).any():
             break
         chain.append(node)
     assert kernel.climb(start, nodes, plain, done, allowed).tolist() == chain
+
+
+def test_a_step_whose_cost_is_no_number_is_not_taken() -> None:
+    """Infinite costs on both sides of a step differ by what is no number."""
+    nodes, plain = listed([1, 1]), np.array([[0.0, 1.0], [-np.inf, -np.inf]])
+    chain = kernel.climb(0, nodes, plain, np.zeros(4, dtype=bool), np.empty((0, 2), dtype=np.int16))
+    assert chain.tolist() == [2]
+
+
+def test_a_bound_that_is_no_number_is_not_the_best() -> None:
+    """Of the checks above the bottom, the first costs 2 there, and the second what is no number."""
+    nodes, plain = listed([1, 1]), np.zeros((2, 2))
+    checks = np.ones((2, 2, 2))
+    checks[1] = [[np.inf, 0.0], [-np.inf, 0.0]]
+    known = kernel.Known(np.array([-1, 1, 0, -1], dtype=np.int32), np.zeros(4, dtype=np.uint8))
+    found = kernel.inherit_bounds(0, nodes, known, np.zeros(4, dtype=bool), kernel.Search(plain, checks))
+    assert (found.tolist(), known.source[0]) == ([2.0], 0)
 
 
 @pytest.mark.reference("rule_out")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from shoal.kernels import _native
@@ -21,6 +23,10 @@ def frozen() -> np.ndarray:
     return out
 
 
+def unaligned() -> np.ndarray:
+    return np.frombuffer(bytearray(33), dtype=np.uint64, offset=1)
+
+
 @pytest.mark.parametrize(
     "change,message",
     [
@@ -33,10 +39,15 @@ def frozen() -> np.ndarray:
         ({"rows": ROWS.astype(">u8")}, f"'rows' {EXPECTED}. Got array of >u8, shape (4,)."),
         ({"rows": np.array(["a"] * 4)}, f"'rows' {EXPECTED}. Got array of <U1, shape (4,)."),
         ({"out": frozen()}, "'out' must be a writable contiguous array of uint64, shape (n,). Got read-only array of"),
-        ({"draw": -1}, "'draw' must be an int of at least 0. Got int."),
+        ({"rows": unaligned()}, f"'rows' {EXPECTED}. Got unaligned array of uint64, shape (4,)."),
+        ({"rows": pl.Series([1, 2], dtype=pl.UInt64)}, f"'rows' {EXPECTED}. Got Series."),
+        ({"rows": SimpleNamespace(dtype=1, flags=1, shape=1)}, f"'rows' {EXPECTED}. Got SimpleNamespace."),
+        ({"draw": -1}, "'draw' must be an int of at least 0. Got -1."),
+        ({"draw": 1 << 64}, "'draw' must be an int of at least 0. Got an int beyond 64 bits."),
         ({"draw": 1.0}, "'draw' must be an int of at least 0. Got float."),
         ({"stop": None}, "'stop' must be an int. Got None."),
-        ({"stop": 1 << 64}, "'stop' must be an int. Got int."),
+        ({"stop": 1 << 64}, "'stop' must be an int. Got an int beyond 64 bits."),
+        ({"stop": 1 << 100_000}, "'stop' must be an int. Got an int beyond 64 bits."),
     ],
 )
 def test_refused_arguments(change: dict[str, object], message: str) -> None:
@@ -62,6 +73,13 @@ def test_a_wrong_field_of_a_named_tuple_is_named() -> None:
 def test_all_types_that_fit_are_named() -> None:
     secrets = [np.zeros((1, 1)), *[None] * 6]
     with pytest.raises(TypeError, match=r"^fill_near: 'secrets\.codes' must be .* int16, .* or .* int32, .* float64"):
+        _native.fill_near(tuple(secrets))
+
+
+@pytest.mark.parametrize("codes", [np.int16, np.int32])
+def test_a_wrong_field_is_named_whatever_type_another_has(codes: type) -> None:
+    secrets = [np.zeros((1, 1), dtype=codes), np.zeros(1, dtype=np.int64), *(None for _ in range(5))]
+    with pytest.raises(TypeError, match=r"^fill_near: 'secrets\.whole' must be .* of int64, .* Got .*, shape \(1,\)"):
         _native.fill_near(tuple(secrets))
 
 

@@ -46,6 +46,12 @@ def test_combinations_are_found_among_known_ones(drawn: tuple[list[tuple], list[
     assert found.tolist() == [known.index(one) if one in known else -1 for one in wanted]
 
 
+def test_a_full_table_ends_a_search() -> None:
+    table, found = np.ones(16, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    find_keys(np.zeros((1, 1), dtype=np.int64), table, 60, np.ones((1, 1), dtype=np.int64), found, 0, 1)
+    assert found.tolist() == [-1]
+
+
 def test_combinations_of_other_lengths_are_refused() -> None:
     known = np.arange(6).reshape(2, 3)
     table, shift = place_keys(known)

@@ -58,7 +58,9 @@ def test_many_at_once_cost_what_each_costs(case: Any, data: st.DataObject) -> No
     others = np.array(data.draw(st.permutations(range(case.n))))
     codes = np.ascontiguousarray(table.quasi_codes, dtype=np.int16)
     found = grown_by(p, codes, np.array(group), others)
+    columns = [NaiveColumn(case, name) for name in case.quasi]
     for ticks, row in zip(found.tolist(), others.tolist(), strict=True):
+        assert ticks == pytest.approx(float(exact_ticks(columns, [*group, row], p)), abs=len(columns) / 2)
         assert ticks == grow_groups(p, codes, np.array([*group, row]))[2][-1, 1]
 
 

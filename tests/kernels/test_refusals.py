@@ -1,4 +1,4 @@
-"""Every argument of every native kernel refuses other types, depths, layouts and None, and never crashes.
+"""Every argument of every native kernel refuses other types, depths, layouts, lengths and None, and never crashes.
 
 Refusals say what arguments there are: what one should be is put in its place, until the last is refused. The last is
 never put right, so that no kernel runs.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -20,53 +20,76 @@ REFUSAL = re.compile(r"(\w+): '([\w.]+)' must be (.*)\. Got .*\.", re.DOTALL)
 ARRAY = re.compile(r"a (writable )?contiguous array of (\w+), shape \(([n, ml]+)\)")
 TUPLE = re.compile(r"a tuple of \d+ \(([\w, ]+)\)")
 UNFIT = object()
-BUFFERS = "slots.table 16; slots.keys n; room.narrow n; room.wide n; room.class_of n; room.sizes n; room.first n"
-# Lengths that must agree: equal letters stand for equal lengths, and numbers for themselves. Those with a star may be
-# shorter than the others, which are buffers.
+# Messages of lengths, as `require_size` and `require_room` of native/shared/bind.hpp write them.
+LENGTH = re.compile(r"(\w+): '([\w.]+)(?:'s? (?:rows|columns))?' must have (?:at least )?\d+ entr(?:y|ies)\. Got \d+\.")
+AXIS = re.compile(r"(>?)([a-z]+|\d+)(?:\+(\d))?")
+BUFFERS = "slots.table >16; slots.keys >n; room.narrow >n; room.wide >n; room.class_of >n; room.sizes >n; room.first >n"
+# Lengths of the fields of structs, which agree in every kernel. Equal letters stand for equal lengths, numbers for
+# themselves, and > for arrays that may be longer.
+STRUCTS = {
+    "one kind card missing scale unit place top place_at tree steps tree_at sizes size_at word_at pair pair_at": (
+        "kind m; card m; missing m; scale m; unit m; place p; top p; place_at m+1; tree t; steps t; tree_at m+1; "
+        "size_at m+1; word_at m+1; pair_at m"
+    ),
+    "op attr sense limit p0 p1 combine strict_parent ref ref_at tree tree_at unknown unknown_at card people": (
+        "op r; attr r; sense r; limit r; p0 r; p1 r; combine r; strict_parent r; ref_at r,3; tree_at r+1; "
+        "unknown_at a+1; card a; people a"
+    ),
+    "codes whole real policy ref tree near": "codes n,c; whole c,6; real c,3; policy p,4",
+    "codes people subjects n_subjects": "codes a,n; people a; subjects n",
+    "codes counts at rows": "codes e; counts e; at a,n+1; rows n",
+    "op sense p0 p1 card mixed two shared flags ref full tree": "flags 0",
+    "first after parent": "first n; after n; parent n",
+    "starts cells records": "cells n,m; records n",
+    "nodes offsets levels strides heights": "nodes n; offsets h; levels n,a; strides a; heights a",
+    "plain checks": "plain a,l; checks c,a,l",
+    "cards row_at card_at labels": "cards a,l; row_at a+1; card_at a+1; labels l,c",
+    "codes weight layout": "codes m,n; weight n",
+    "weight places deep rows offsets": "weight n; places n,m; deep r; rows r; offsets n+1",
+    "bad inherits gone": "bad c; inherits c; gone c",
+    "owner codes counts": "owner n; codes n; counts n",
+    "indptr codes counts known": "indptr g+1; codes n; counts n; known g",
+}
+# The same of other arguments; a kernel's row names a struct's field where its length is that of another argument.
 SHAPES = {
     "alias_table": "counts n; keep n; other n",
-    "anonymise_items": "ptr n+1; items k; counts n; parent p; leaves p; out k",
+    "anonymise_items": "groups g; ptr n+1; items k; counts n; parent p; leaves p; out k",
     "cell_chances": "asked q,v; starts c+1; chances q,c",
-    "check_sizes": f"entries.codes m,n; entries.weight n; entries.layout.cards a,l; levels a; {BUFFERS}",
+    "check_sizes": f"entries.codes a,n; entries.layout.cards a,l; levels a; {BUFFERS}; least 2; flags.bad >n; out 5",
     "children": "listed.heights a; plain a,l",
-    "class_histograms": "histogram.owner n; histogram.codes n; histogram.counts n; bad g; inherits g; indptr 1",
+    "class_histograms": "bad g; inherits g; indptr 1",
     "climb": "listed.nodes n; listed.heights a; plain a,l; done n; allowed k,a",
     "count_block": "counts 256",
-    "count_node": f"codes m,n; weight n; layout.cards a,l; levels a; {BUFFERS}",
+    "count_node": f"codes a,n; weight n; layout.cards a,l; levels a; {BUFFERS}",
     "count_rows": f"codes m,n; rows r; cards r; weight n; {BUFFERS}",
     "count_wildcard_matches": "codes n,m; sizes n; matches n",
-    "cross_counts": "rows r; weight r; cells m,n; item i; share i; target n",
+    "cross_counts": "at c; rows r; weight r; cells m,n; item i; share i; target n",
     "draw_block": "key 2; rows n; out n",
-    "exact_counts": "asked q,v; first m+1; codes m,n; bit_at m; counts q",
-    "expected_counts": (
-        "chance q,v; order q,m; left.starts g+1; left.cells n,l; left.records n; right.starts g+1; right.cells k,w; "
-        "right.records k; counts q"
-    ),
+    "exact_counts": "asked q,v; first m+1; codes m,n; bits b,1; bit_at m; counts q",
+    "expected_counts": "chance q,v; order q,m; left.starts g+1; right.starts g+1; counts q",
     "fewest_sharing": "groups g+1; ptr n+1; counts n; fewest g",
-    "find_keys": "known w,k; wanted w,n; found n",
+    "find_keys": "known w,k; table 16; wanted w,n; found n",
     "flag_small": "least 2",
-    "flag_values": (
-        "histograms.indptr g+1; histograms.codes n; histograms.counts n; histograms.known g; bad g; inherits g; gone g"
-    ),
+    "flag_values": "histograms.known g; bad >g; inherits >g; gone >g",
     "gather_part": "rows n; local n; ids n",
     "group_ranges": "codes n; ids n; low g; high g",
+    "group_sets": "codes n; ids n; starts g",
     "histograms": "offsets g+1; indptr g+1",
-    "inherit_bounds": "listed.nodes n; known.source n; known.hopeless n; done n",
+    "inherit_bounds": (
+        "listed.nodes n; known.source n; known.hopeless n; done n; listed.heights a; search.plain a,l; bounds 0"
+    ),
     "inverse_moments": "sizes n; shares n; inverse n; square n",
     "judge_rule": "indptr g+1; codes n; counts n; known g; values g",
     "judge_view": "indptr g+1; codes n; counts n; known g; values g",
-    "known_sizes": "offsets g+1; sizes g",
-    "level_codes": "leaf a,n; layout.row_at a+1; codes m,n",
+    "known_sizes": "offsets g+1; sizes g; subjects n; values n",
+    "level_codes": "leaf a,n; layout.cards a,l; codes a,n",
     "lift_nodes": "starts g+1; node n; guard n; times n; worked g",
-    "list_nodes": "heights a; nodes n; levels n,a",
+    "list_nodes": "heights a; nodes 1; offsets 2; levels 1,a",
     "list_pairs": "prices.kind m; pair_at m",
-    "lost_codes": (
-        "losing.weight n; losing.places n,m; losing.deep r; losing.rows r; losing.offsets n+1; class_of n; every v; "
-        "lost v"
-    ),
+    "lost_codes": "losing.weight n; class_of n; every v; lost v",
     "lost_prices": "lost v; prices l,v; card_at a+1; out a,l",
     "mix_block": "codes n; keys n",
-    "narrow": "rows r; weight r; item i; share i",
+    "narrow": "at c; rows r; weight r; item i; share i",
     "node_cost": "search.plain a,l; levels a",
     "number_direct": "keys n; ids n",
     "number_part": "rows n; parted n; local n; firsts n; counts n",
@@ -74,8 +97,24 @@ SHAPES = {
     "number_words": "keys n; numbers n",
     "order_bits": "bits n; order n",
     "pack_block": "codes m,n; radices m; keys n",
-    "price_gone": "gone c*; first c; levels a; out a,l",
-    "price_others": "sizes c*; bad c; inherits c; first c; levels a; sums a",
+    "price_gone": "gone c; first >c; levels a; layout.cards a,l; codes a,n; prices k,0; out a,k",
+    "price_others": (
+        "sizes c; bad >c; inherits >c; first >c; levels a; layout.cards a,l; codes a,n; prices k,0; sums a"
+    ),
+    "probe_cells": "low n; high n; out n",
+    "probe_costs_with": "prices.kind m; codes m,n; others k; out k",
+    "probe_failing": "rules.op r; values r",
+    "probe_groups": "prices.kind m; codes m,n; ids n; own g; joint g; grown n",
+    "probe_growth": "prices.kind m; codes m,n; rows r; cells r,m; foretold r,m; totals r,2",
+    "probe_heap": "keys n; sorted n",
+    "probe_mean_price": "prices.kind m; ticks m",
+    "probe_most_within": "codes n; counts n",
+    "probe_rule_values": (
+        "judged.rules.op r; judged.rules.card a; judged.data.codes a,n; judged.tallies.at a,k; values r"
+    ),
+    "probe_rules_hold": (
+        "judged.rules.op r; judged.rules.card a; judged.data.codes a,n; judged.tallies.at a,k; freed r; values r"
+    ),
     "restore_spare": "codes n,m; sizes n; stars n; matches n; fixed n",
     "rule_out": "listed.nodes n; hopeless n",
     "scatter_block": "keys n; next 256; rows n; parted n",
@@ -86,13 +125,95 @@ SHAPES = {
     "widest_columns": "prices.kind m; codes m,n; starts g+1; out g",
     "worst_breaches": "starts g+1; node n; guard n; times n; out g",
 }
+# Arrays that tell where groups begin in another array.
+STARTS = {
+    "anonymise_items": "groups ptr",
+    "cell_chances": "starts",
+    "exact_counts": "first",
+    "expected_counts": "left.starts right.starts",
+    "fewest_sharing": "groups ptr",
+    "flag_values": "histograms.indptr",
+    "histograms": "offsets",
+    "inherit_bounds": "listed.offsets",
+    "judge_rule": "rules.ref_at rules.tree_at rules.unknown_at indptr",
+    "judge_view": "indptr",
+    "known_sizes": "offsets",
+    "level_codes": "layout.card_at",
+    "lift_nodes": "starts",
+    "list_pairs": "prices.place_at prices.tree_at prices.size_at",
+    "lost_codes": "losing.offsets",
+    "lost_prices": "card_at",
+    "narrow": "at",
+    "number_sets": "starts",
+    "subject_histograms": "offsets",
+    "widest_columns": "starts",
+    "worst_breaches": "starts",
+}
+# Arrays that have to have an entry, or a row, at least.
+EMPTY = {
+    "bucket_rows": "offsets",
+    "cell_chances": "starts",
+    "cross_counts": "at",
+    "find_keys": "known",
+    "group_sets": "starts",
+    "histograms": "offsets",
+    "known_sizes": "offsets",
+    "number_sets": "starts",
+    "pack_block": "codes",
+    "place_keys": "known",
+    "probe_growth": "rows",
+    "subject_histograms": "offsets",
+}
+# Values of arguments that zeros are not right for, by the ends of their paths.
+VALUES = {"cards": 1, "n_subjects": 1, "op": 1, "shift": 60}
+RANGE = (("start", -1), ("stop", -1), ("stop", 1 << 40))
+# Numbers that are out of range: arguments, or the last entries of arrays.
+NUMBERS = {
+    "bucket_rows": (("ids", 1 << 30),),
+    "cell_chances": RANGE,
+    "children": (("node", -1), ("node", 1 << 40)),
+    "climb": (("node", -1), ("node", 1 << 40)),
+    "count_block": RANGE,
+    "count_node": (("levels", 1),),
+    "count_rows": (("rows", 1 << 40), ("cards", 0)),
+    "cross_counts": (("begin", -1), ("begin", 1 << 40)),
+    "draw_block": RANGE,
+    "exact_counts": RANGE,
+    "expected_counts": RANGE,
+    "fewest_sharing": (("labels", -1),),
+    "find_keys": (*RANGE, ("shift", 0), ("shift", 64)),
+    "gather_part": RANGE,
+    "group_ranges": (("ids", 1 << 30),),
+    "group_sets": (("ids", 1 << 30),),
+    "inherit_bounds": (("height", -1), ("height", 1 << 40)),
+    "judge_rule": (("rule", -1), ("rule", 1 << 40), ("rules.attr", 1 << 40)),
+    "judge_view": (("view.op", 0), ("view.op", 15)),
+    "list_nodes": (("heights", -1),),
+    "mix_block": RANGE,
+    "node_cost": (("w", -2), ("w", 1 << 40), ("levels", -1)),
+    "number_direct": (("limit", -1),),
+    "number_part": RANGE,
+    "order_bits": (("shift", 0), ("shift", 64)),
+    "pack_block": RANGE,
+    "price_gone": (("levels", 1),),
+    "probe_cells": (("column", -1),),
+    "probe_failing": (("rule", -1),),
+    "probe_guard_share": (("node", -1), ("guard", 1 << 40)),
+    "rule_out": (("height", -1), ("above", 1 << 40)),
+    "scatter_block": RANGE,
+    "subject_histograms": (("n_subjects", 0),),
+    "suppress_short": (("most", -1), ("most", 1 << 40)),
+}
 
 
 class Arguments:
-    """Arguments of a kernel: a value for each path, such as ``groups.cells.low`` for a field of a field."""
+    """Arguments of a kernel: a value for each path, such as ``groups.cells.low`` for a field of a field.
 
-    def __init__(self, kernel: str) -> None:
-        self.kernel = getattr(_native, kernel)
+    Of the types that an array may have, those at ``choice`` are taken.
+    """
+
+    def __init__(self, kernel: str, choice: int = 0) -> None:
+        self.kernel, self.choice = getattr(_native, kernel), choice
         with pytest.raises(TypeError, match=rf"^{kernel} takes \d+ arguments\. Got 0\.$") as caught:
             self.kernel()
         self.names = [""] * int(str(caught.value).split()[2])
@@ -133,13 +254,14 @@ class Arguments:
                 assert found == f"{path}.{name}"
                 self.fit(found, wanted, is_last and name == self.fields[path][-1])
         elif not is_last:
-            self.values[path] = fitting(expected)
+            self.values[path] = fitting(expected, self.choice)
 
 
-def fitting(expected: str) -> Any:
-    """Make the first of what may be in a place; kernels of several types name them all."""
-    if array := ARRAY.match(expected):
-        return np.zeros((1,) * len(re.findall(r"\w", array[3])), dtype=array[2])
+def fitting(expected: str, choice: int = 0) -> Any:
+    """Make one of what may be in a place; kernels of several types name them all."""
+    if ARRAY.match(expected):
+        _, dtype, axes = ARRAY.findall(expected)[choice]
+        return np.zeros((1,) * len(re.findall(r"\w", axes)), dtype=dtype)
     return {"an int": 0, "a float": 0.0, "a bool": False}[" ".join(expected.split()[:2])]
 
 
@@ -167,9 +289,11 @@ def unfit(expected: str) -> Iterator[Any]:
         yield from (1j, np.zeros(2)) if expected.startswith("a float") else (0, 1, 0.0, np.ones(1, dtype=bool))
 
 
+@pytest.mark.parametrize("choice", [0, -1])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_what_does_not_fit_is_refused_by_name(kernel: str) -> None:
-    arguments = Arguments(kernel)
+def test_what_does_not_fit_is_refused_by_name(kernel: str, choice: int) -> None:
+    """Whichever of its types a kernel is called for."""
+    arguments = Arguments(kernel, choice)
     arguments.find_all()
     for path, expected in arguments.expected.items():
         before = arguments.values.get(path)
@@ -185,30 +309,145 @@ def test_what_does_not_fit_is_refused_by_name(kernel: str) -> None:
             arguments.kernel(*[None] * count)
 
 
-@pytest.mark.parametrize("kernel", SHAPES)
+class Axis(NamedTuple):
+    """The length of an array along one axis: that of all with this letter, and ``more``; ``room``: or longer."""
+
+    room: bool
+    letter: str
+    more: int
+
+
+def axes_of(shapes: str) -> dict[str, list[Axis]]:
+    """Read a row of `SHAPES` or `STRUCTS`."""
+    found = {}
+    for one in shapes.split("; ") if shapes else ():
+        path, axes = one.split(" ")
+        parts = [AXIS.fullmatch(axis) for axis in axes.split(",")]
+        found[path] = [Axis(bool(part[1]), part[2], int(part[3] or 0)) for part in parts if part]
+    return found
+
+
+def filled(path: str, zeros: np.ndarray) -> np.ndarray:
+    last = path.rpartition(".")[2]
+    if last == "row_at":
+        zeros[:] = np.arange(zeros.size)  # each attribute has one level
+    elif last in VALUES:
+        zeros[...] = VALUES[last]
+    return zeros
+
+
+class Zeros(Arguments):
+    """Arguments whose lengths agree, nearly all of them zeros; arrays that no table has a row of are of length 1."""
+
+    def __init__(self, kernel: str) -> None:
+        super().__init__(kernel)
+        self.find_all()
+        *_, last = self.expected
+        self.values[last] = fitting(self.expected[last])
+        self.shapes = axes_of(SHAPES.get(kernel, ""))
+        for path, fields in self.fields.items():
+            self.add_struct(path, axes_of(STRUCTS.get(" ".join(fields), "")))
+        # The row's own letters come first, so that these lengths do not depend on how many structs there are.
+        letters = sorted(
+            {axis.letter for axes in self.shapes.values() for axis in axes}, key=lambda one: ("." in one, one)
+        )
+        self.length = {letter: int(letter) if letter.isdigit() else 3 + at for at, letter in enumerate(letters)}
+        self.values |= {path: self.zeros(path) for path in self.shapes}
+        for path, value in self.values.items():
+            last = path.rpartition(".")[2]
+            if isinstance(value, np.ndarray):
+                filled(path, value)
+            elif last in VALUES:
+                self.values[path] = VALUES[last]
+
+    def add_struct(self, path: str, fields: dict[str, list[Axis]]) -> None:
+        """Add a struct's fields; its letters are its own, except those that the kernel's row gives other fields too."""
+        shared = {
+            axis.letter: given.letter
+            for field, axes in fields.items()
+            for axis, given in zip(axes, self.shapes.get(f"{path}.{field}", ()), strict=False)
+        }
+        for field, axes in fields.items():
+            self.shapes[f"{path}.{field}"] = [
+                axis
+                if axis.letter.isdigit()
+                else axis._replace(letter=shared.get(axis.letter, f"{path}.{axis.letter}"))
+                for axis in axes
+            ]
+
+    def zeros(self, path: str, short: int = -1) -> np.ndarray:
+        """Make an array, one entry too short along the axis ``short``."""
+        sizes = [self.length[axis.letter] + axis.more - (at == short) for at, axis in enumerate(self.shapes[path])]
+        return filled(path, np.zeros(sizes, dtype=fitting(self.expected[path]).dtype))
+
+    def short(self) -> Iterator[tuple[str, set[str]]]:
+        """Make arrays too short along one axis after another; name the array and those that it could be refused for."""
+        for path, axes in self.shapes.items():
+            for place, axis in enumerate(axes):
+                others = [
+                    (one, other)
+                    for one, theirs in self.shapes.items()
+                    for at, other in enumerate(theirs)
+                    if other.letter == axis.letter and (one, at) != (path, place)
+                ]
+                if axis.letter.isdigit():
+                    if not self.length[axis.letter]:
+                        continue
+                    others = []
+                elif not [other for _, other in others if not (other.room and not axis.room)]:
+                    continue
+                self.values[path] = self.zeros(path, place)
+                yield path, {path, *(one for one, _ in others)}
+            self.values[path] = self.zeros(path)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_lengths_that_do_not_agree_are_refused(kernel: str) -> None:
     """Arrays are one entry too short along one axis after another; nothing else is wrong with them."""
-    shapes = {path: axes.split(",") for path, axes in (one.rsplit(" ", 1) for one in SHAPES[kernel].split("; "))}
-    letters = [axis[0] for axes in shapes.values() for axis in axes]
-    length = {letter: 3 + place for place, letter in enumerate(sorted({*letters} - {*"0123456789"}))}
-    arguments = Arguments(kernel)
-    arguments.find_all()
-    *_, last = arguments.expected
-    arguments.values[last] = fitting(arguments.expected[last])
+    arguments = Zeros(kernel)
+    for path, names in arguments.short():
+        with pytest.raises(TypeError) as caught:
+            arguments.call()
+        refusal = LENGTH.fullmatch(str(caught.value))
+        assert refusal, str(caught.value)
+        assert (refusal[1], refusal[2] in names) == (kernel, True), (path, str(caught.value))
 
-    def entries(axis: str) -> int:
-        letter, _, more = axis.removesuffix("*").partition("+")
-        return length[letter] + int(more or 0) if letter in length else int(letter)
 
-    def zeros(path: str, short: int = -1) -> np.ndarray:
-        shape = [entries(axis) - (place == short) for place, axis in enumerate(shapes[path])]
-        return np.zeros(shape, dtype=fitting(arguments.expected[path]).dtype)
+@pytest.mark.parametrize("kernel,arguments", [(kernel, row.split()) for kernel, row in STARTS.items()])
+def test_starts_that_do_not_ascend_within_what_they_index_are_refused(kernel: str, arguments: list[str]) -> None:
+    for path in arguments:
+        zeros = Zeros(kernel)
+        good = zeros.values[path]
+        for place, value in ((-1, 1 << 40), (0, -1), (0, 1)):
+            wrong = good.copy()
+            wrong.flat[place] = value
+            zeros.values[path] = wrong
+            with pytest.raises(TypeError, match=rf"^{kernel}: '{re.escape(path)}' must ascend from 0 to at most \d+\."):
+                zeros.call()
 
-    arguments.values |= {path: zeros(path) for path in shapes}
-    for path, axes in shapes.items():
-        for place, axis in enumerate(axes):
-            if axis.isdigit() or (letters.count(axis[0]) > 1 and not axis.endswith("*")):
-                arguments.values[path] = zeros(path, place)
-                with pytest.raises(TypeError, match=rf"^{kernel}: '.+' must have \d+ entries\. Got \d+\.$"):
-                    arguments.call()
-        arguments.values[path] = zeros(path)
+
+@pytest.mark.parametrize("kernel", EMPTY)
+def test_arrays_without_the_entry_that_is_read_are_refused(kernel: str) -> None:
+    for path in EMPTY[kernel].split():
+        zeros = Zeros(kernel)
+        good = zeros.values[path]
+        zeros.values[path] = good[:0]
+        with pytest.raises(
+            TypeError, match=rf"^{kernel}: '{re.escape(path)}' must have at least \d+ entr(y|ies)\. Got 0\.$"
+        ):
+            zeros.call()
+
+
+@pytest.mark.parametrize(
+    "kernel,argument,value", [(kernel, *case) for kernel, cases in NUMBERS.items() for case in cases]
+)
+def test_numbers_out_of_range_are_refused(kernel: str, argument: str, value: int) -> None:
+    zeros = Zeros(kernel)
+    if isinstance(zeros.values[argument], np.ndarray):
+        zeros.values[argument].flat[-1] = value
+    else:
+        zeros.values[argument] = value
+    with pytest.raises(
+        TypeError, match=rf"^{kernel}: '{re.escape(argument)}' must be (at least|from) -?\d+.*\. Got {value}\.$"
+    ):
+        zeros.call()

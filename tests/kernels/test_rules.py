@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.kernels import _native
 from shoal.kernels.judge import rules as kernel
 from tests.table.random_tables import hierarchy_rows
 
@@ -38,7 +39,7 @@ def one_rule(
     known = np.array(ref, dtype=np.float64)
     flat = np.empty(0, dtype=np.int32) if tree is None else tree.ravel().astype(np.int32)
     return kernel.Rules(
-        op=np.array([op]), attr=np.array([0]), sense=np.array([sense]), limit=np.array([limit]),
+        op=np.array([op]), attr=np.array([0]), sense=np.array([sense]), limit=np.array([float(limit)]),
         p0=np.array([float(p0)]), p1=np.array([float(p1)]),
         combine=np.array([1]), strict_parent=np.array([0]),
         ref=np.concatenate([full, known]), ref_at=np.array([[0, full.size, full.size + known.size]]),
@@ -360,13 +361,23 @@ def test_where_rows_are_counted_a_count_of_all_the_known_is_no_sign_of_everybody
     assert value(rule, {0: 5, 1: 1}, known=5) == 2.0
 
 
-def test_comparisons_have_the_tolerance_they_are_said_to_have() -> None:
-    assert kernel.passes(3 - 1e-13, kernel.AT_LEAST, 3)
-    assert not kernel.passes(3 - 1e-11, kernel.AT_LEAST, 3)
-    assert kernel.passes(0.3 + 1e-13, kernel.AT_MOST, 0.3)
-    assert not kernel.passes(0.3 + 1e-11, kernel.AT_MOST, 0.3)
-    assert kernel.passes(1.9999, kernel.BELOW, 2)
-    assert not kernel.passes(2.0, kernel.BELOW, 2)
+@pytest.mark.parametrize(
+    "value,sense,limit,fails",
+    [
+        (3 - 1e-13, kernel.AT_LEAST, 3, False),
+        (3 - 1e-11, kernel.AT_LEAST, 3, True),
+        (0.3 + 1e-13, kernel.AT_MOST, 0.3, False),
+        (0.3 + 1e-11, kernel.AT_MOST, 0.3, True),
+        (1.9999, kernel.BELOW, 2, False),
+        (2.0, kernel.BELOW, 2, True),
+        (math.inf, kernel.AT_MOST, math.inf, False),
+    ],
+)
+def test_comparisons_have_the_tolerance_they_are_said_to_have(
+    value: float, sense: int, limit: float, fails: bool
+) -> None:
+    rules = one_rule(kernel.DISTINCT, sense, limit=limit)
+    assert _native.probe_failing(rules, np.array([value]), 0) is fails
 
 
 def test_judging_many_groups_is_judging_each() -> None:

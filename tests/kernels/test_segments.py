@@ -15,6 +15,7 @@ from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.kernels import _native
+from shoal.kernels.judge.rules import DISTINCT
 from shoal.models.judge import Judge
 from shoal.table.classmap import RowIds
 from tests.table.random_tables import Case, cases, groupings
@@ -35,9 +36,7 @@ MODELS: list[list[dict[str, Any]]] = [
 @pytest.mark.reference("probe_rule_values", "probe_rules_hold")
 @settings(max_examples=25)
 @given(st.data(), st.sampled_from(MODELS), st.booleans())
-def test_segments_are_judged_as_groups_are(
-    data: st.DataObject, specs: list[dict[str, Any]], people: bool
-) -> None:
+def test_segments_are_judged_as_groups_are(data: st.DataObject, specs: list[dict[str, Any]], people: bool) -> None:
     case: Case = data.draw(cases(sensitive=(1, 2), quasi=(1, 1), subjects=people))
     ids = data.draw(groupings(case.n))
     table = case.table()
@@ -54,6 +53,10 @@ def test_segments_are_judged_as_groups_are(
         values = np.empty(judge.rules.op.size)
         assert _native.probe_rules_hold(rows, (judge.rules, packed, None), nothing, values) == ok[group]
         _native.probe_rule_values(rows, (judge.rules, packed, None), values)
+        for r in np.flatnonzero(judge.rules.op == DISTINCT) if not people else ():
+            mine = packed.codes[judge.rules.attr[r], rows]
+            known = {code for code in mine.tolist() if not judge.attributes[judge.rules.attr[r]].unknown[code]}
+            assert np.array_equal(values[r], len(known) or np.nan, equal_nan=True)
         if len(found) == 1 and found[0].model.name == "k":
             assert values[0] == found[0].values[group]
         # Freeing every rule leaves only the cheap test of size.
@@ -73,8 +76,8 @@ def test_segments_are_judged_as_groups_are(
 )
 def test_averaged_conditions(values: list[float], fails: bool) -> None:
     """The mean S-diversity over the attributes that a class says anything about, at most one half."""
-    model = make("model", {"name": "k", "k": 2})
-    rules = Judge([model], None).rules._replace(
+    models = [make("model", {"name": "k", "k": k}) for k in (2, 3)]
+    rules = Judge(models, None).rules._replace(
         combine=np.array([2, 0]), sense=np.array([1, 1]), limit=np.array([0.5, 0.5])
     )
     assert _native.probe_failing(rules, np.array(values), 0) is fails

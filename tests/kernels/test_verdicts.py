@@ -82,6 +82,14 @@ def test_histograms_of_classes_are_those_of_their_combinations(card: int, seed: 
             assert found[3][c] == sum(count for code, count in expected.items() if not flags[code])
 
 
+@pytest.mark.parametrize("card", [3, 5000])
+def test_what_is_in_no_class_is_in_no_histogram(card: int) -> None:
+    owner, codes = np.array([0, 1, 1], dtype=np.int32), np.array([2, 0, 2], dtype=np.int32)
+    class_of, flags = np.array([-1, 1], dtype=np.int32), np.zeros(card, dtype=np.uint8)
+    found = class_histograms(class_of, 2, (owner, codes, np.array([4, 5, 6])), flags, NONE, NONE)
+    assert [one.tolist() for one in found] == [[0, 0, 2], [0, 2], [5, 6], [0, 11]]
+
+
 def rule_of(op: int, counts: np.ndarray, shares: np.ndarray) -> float:
     """Different values, largest share over that of the table, or total variation; NaN without a value."""
     if not counts.any():
@@ -177,6 +185,27 @@ def test_rows_of_codes_are_counted_as_tuples(card: int, seed: int) -> None:
 
 
 @pytest.mark.reference("tally")
+@given(SEEDS)
+def test_classes_are_tallied_by_their_flags(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes, lost, classes = rng.integers(1, 9, 8), rng.integers(0, 3, 8), int(rng.integers(0, 9))
+    bad, inherits = rng.integers(0, 2, (2, 8)).astype(np.uint8)
+    gone, out = lost.copy(), np.full(5, 7.0)
+    tally(sizes, classes, bad, inherits, gone, out)
+    expected, left = [0] * 5, lost.tolist()
+    for c in range(classes):
+        size = int(sizes[c])
+        expected[3] += size**2
+        if bad[c]:
+            expected[0] += size
+        else:
+            expected[1] += 1
+            expected[2] += size**2
+        expected[4] += size if inherits[c] else left[c]
+        left[c] = 0 if inherits[c] else left[c]
+    assert (out.tolist(), gone.tolist()) == (expected, left)
+
+
 def test_what_is_lost_within_a_lost_class_counts_once() -> None:
     sizes, gone, out = np.array([4, 3, 9, 8]), np.array([0, 2, 0, 5]), np.empty(5)
     bad, inherits = np.array([0, 1, 1, 1], dtype=np.uint8), np.array([0, 1, 1, 0], dtype=np.uint8)
@@ -195,8 +224,8 @@ def test_classes_are_numbered_as_they_first_come(seed: int, card: int) -> None:
     codes = rng.integers(0, card, (attributes, entries)).astype(np.int32)
     codes[:, rng.random(entries) < 0.5] = codes[:, :1]
     weight = rng.integers(1, 9, entries)
-    ids = np.arange(attributes)
-    layout = Layout(np.full((attributes, 1), card), ids, np.arange(attributes + 1), np.zeros((1, 0), dtype=np.int32))
+    at = np.arange(attributes + 1)
+    layout = Layout(np.full((attributes, 1), card), at, at, np.zeros((1, attributes), dtype=np.int32))
     slots = Slots(np.empty(128, dtype=np.int32), np.empty(entries, dtype=np.uint64))
     kinds = (np.int32, np.int64, np.int32, np.int64, np.int32)
     room = Room(*(np.empty(entries, dtype=kind) for kind in kinds))
@@ -248,7 +277,7 @@ def test_lost_rows_are_counted_by_code_and_never_priced_too_high(seed: int) -> N
     labels = np.concatenate([np.arange(4), np.arange(3), np.zeros(7, dtype=np.int64)]).reshape(2, 7).astype(np.int32)
     prices, out = -rng.random((2, 7)), np.zeros((2, 2))
     first = np.array([np.flatnonzero(class_of == c)[0] for c in range(classes)], dtype=np.int32)
-    layout = Layout(np.array([[4, 1], [3, 1]]), np.array([0, 2]), card_at, labels)
+    layout = Layout(np.array([[4, 1], [3, 1]]), np.array([0, 2, 4]), card_at, labels)
     price_gone(np.array([0, 2, 0, 0]), codes, first, np.array([1, 1]), layout, prices, out)
     for a in range(2):
         mine = slice(card_at[a], card_at[a + 1])

@@ -232,9 +232,10 @@ def pack(columns: Sequence[ColumnPrices], units: np.ndarray, one: int) -> Prices
         size_at=_starts([column.sizes.size for column in columns]),
         word_at=_starts([column.words for column in columns]),
         pair=np.empty(0, dtype=np.int64),
-        pair_at=np.where(listed, np.cumsum(squares) - squares, -1),
+        pair_at=np.full(len(columns), -1, dtype=np.int64),
     )
-    return prices._replace(pair=list_pairs(prices, prices.pair_at, int(squares.sum())))
+    pair_at = np.where(listed, np.cumsum(squares) - squares, -1)
+    return prices._replace(pair=list_pairs(prices, pair_at, int(squares.sum())), pair_at=pair_at)
 
 
 def _starts(sizes: Sequence[int]) -> np.ndarray:

@@ -17,7 +17,7 @@ from shoal.kinds.perturbed import PERTURBED
 from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.kinds.randomised import RANDOMISED
 from shoal.recoding.redrawing import Redrawing
-from shoal.table.classmap import Cells, RowIds
+from shoal.table.classmap import Cells, RowIds, class_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +69,16 @@ class Grouping(Recoding):
     Attributes
     ----------
     ids
-        int32 group of each row, -1 for a suppressed one.
+        int32 group of each row, -1 for a suppressed one; other integers are converted.
     groups
         Number of groups.
     """
 
     ids: np.ndarray
     groups: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", class_numbers(self.ids))
 
     @property
     def classmap(self) -> RowIds:
@@ -106,13 +109,16 @@ class CellGrouping(Recoding):
     Attributes
     ----------
     ids
-        int32 group of each cell, -1 for a suppressed one.
+        int32 group of each cell, -1 for a suppressed one; other integers are converted.
     groups
         Number of groups.
     """
 
     ids: np.ndarray
     groups: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", class_numbers(self.ids))
 
     @property
     def classmap(self) -> Cells:

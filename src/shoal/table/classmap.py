@@ -66,12 +66,20 @@ class Cells:
         return np.where(self.gone[place] == rows, np.int32(-1), ids).astype(np.int32)
 
 
+def class_numbers(ids: np.ndarray) -> np.ndarray:
+    """Convert the numbers of classes to the int32 that kernels take: users' methods may return any type of integer."""
+    return np.ascontiguousarray(ids, dtype=np.int32) if ids.dtype.kind in "iu" else ids
+
+
 @dataclass(frozen=True, eq=False)
 class RowIds:
     """The class of every row (int32, negative: in none), for rows in memory."""
 
     ids: np.ndarray
     groups: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", class_numbers(self.ids))
 
     def keep(self, good: np.ndarray) -> RowIds:
         """The good classes alone, numbered without gaps."""

@@ -23,7 +23,7 @@ def cell_chances(asked: np.ndarray, at: np.ndarray, code: np.ndarray) -> np.ndar
 
     Returns
     -------
-    float64 (queries, cells).
+    float64 (queries, cells); NaN for a cell of no values.
     """
     found = np.empty((asked.shape[0], at.size - 1))
     share_rows(asked.shape[0], lambda start, stop: _native.cell_chances(asked, at, code, found, start, stop))

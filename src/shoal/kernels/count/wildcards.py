@@ -33,7 +33,7 @@ def suppress_short(
     Parameters
     ----------
     codes, sizes
-        int32 (combinations, columns), nothing suppressed, and int64, rows of each.
+        int32 (combinations, columns), nothing suppressed, of up to 62 columns, and int64, rows of each.
     stars, found
         int64: suppressed columns of each combination as bits, and rows that match it; changed in place.
     masks

@@ -33,28 +33,22 @@ from shoal.kernels import _native
 AT_LEAST, AT_MOST, BELOW = range(3)
 TOLERANCE = 1e-12
 
-# op, attr, sense, limit, p0, p1: one entry a rule. combine: how many following rules (this one included) are
-# averaged into one value, 0 for the followers. strict_parent: 1 when a failing parent frees its children.
-# ref, ref_at: concatenated float references of the rules and where each starts (two a rule: with and without
-# unknown values). tree, tree_at: concatenated level x code matrices. unknown, unknown_at: flags a code
-# of each attribute. card: codes of each attribute; people: 1 where it is counted by people.
+# One entry a rule: op, attr (-1: it looks at none) and sense, int64; limit, p0 and p1, float64. combine: int64, how
+# many following rules (this one included) are averaged into one value, 0 for the followers. strict_parent: int64, 1
+# when a failing parent frees its children. ref: float64 references of all rules; ref_at: int64 (rules, 3), where that
+# with unknown values begins, where that without begins, and where this ends. tree: int32, level x code matrices of
+# all rules, from tree_at, int64 (rules + 1). unknown: uint8, a flag a code of each attribute, from unknown_at, int64
+# (attributes + 1). One entry an attribute: card, int64, its codes; people, uint8, 1 where it is counted by people.
 Rules = namedtuple(
     "Rules",
     "op attr sense limit p0 p1 combine strict_parent ref ref_at tree tree_at unknown unknown_at card people",
 )
 
-# mixed: the attribute has unknown values; two: the reference differs with them; ref, full: without and with them.
-# shared: a value that everybody has hides nothing, whatever else some of them have.
+# op, sense, p0, p1 and card are numbers, those of `Rules`. mixed, two, shared: bool. mixed: the attribute has unknown
+# values; two: the reference differs with them; shared: a value that everybody has hides nothing, whatever else some
+# of them have. flags: uint8 (card), 1 for unknown values; ref, full: float64, the reference without and with unknown
+# values; tree: int32, a level x code matrix in one row.
 RuleView = namedtuple("RuleView", "op sense p0 p1 card mixed two shared flags ref full tree")
-
-
-def passes(value: float, sense: int, limit: float) -> bool:
-    """Compare with an absolute tolerance; the strict comparison has none."""
-    if sense == AT_LEAST:
-        return value >= limit - TOLERANCE
-    if sense == AT_MOST:
-        return value <= limit + TOLERANCE
-    return value < limit
 
 
 def is_diversity(op: int) -> bool:
@@ -94,6 +88,8 @@ def judge_rule(
 
     Parameters
     ----------
+    rules, r
+        See `Rules`, and the number of a rule that looks at an attribute.
     indptr, codes, counts
         int64, int32 and int64: histograms of the rule's attribute.
     known

@@ -9,9 +9,10 @@ from collections import namedtuple
 
 from shoal.kernels import _native
 
-# codes: (n, columns) of sensitive columns, below 0 where unknown. whole, real: one row a column, see below. policy: one
-# row a code, see below. ref, tree: positions or leaf counts, and nodes. near: closeness of all pairs of codes, for
-# columns of few codes. Few arrays, because handing them on takes time.
+# codes: int16 or int32 (n, columns) of sensitive columns, below 0 where unknown. whole: int64 (columns, 6), and real:
+# float64 (columns, 3), see below. policy: int32 (codes of all columns, 4), see below. ref: float64, positions or leaf
+# counts; tree: int32, nodes. near: float64, closeness of all pairs of codes, for columns of few codes. Few arrays,
+# because handing them on takes time.
 Secrets = namedtuple("Secrets", "codes whole real policy ref tree near")
 # Of `whole`: kind of closeness, number of codes, where its ref, tree, policy and near (-1: it has none) begin.
 KIND, CARD, REF_AT, TREE_AT, CODE_AT, NEAR_AT = range(6)
@@ -22,7 +23,7 @@ AXIS, LOW, HIGH, REACH = range(4)
 
 
 def fill_near(s: Secrets) -> None:
-    """Compute the closeness of all pairs of codes into ``near``, for the columns that have room for it.
+    """Compute the closeness of all pairs of codes into ``s.near`` (float64), for the columns that have room for it.
 
     Cost: O(codes squared), times the levels of a tree.
     """

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-# codes: (attributes, rows) int32; people: uint8, 1 where an attribute is counted by subjects; subjects: int32 a row,
-# empty when rows are people.
+# codes: int32 (attributes, rows); people: uint8 (attributes), 1 where an attribute is counted by subjects; subjects:
+# int32 (rows), or empty when rows are people; n_subjects: how many there are.
 Sensitive = namedtuple("Sensitive", "codes people subjects n_subjects")

@@ -9,13 +9,15 @@ import numpy as np
 
 from shoal.kernels import _native
 
-# nodes: ids by height, those of one height ascending; offsets: where each height's begin; levels: (nodes, attributes)
-# of each id; strides: what one level of each attribute adds to an id; heights: that of each attribute.
+# nodes: int64 ids by height, those of one height ascending; offsets: int64 (heights + 1), where each height's begin;
+# levels: int16 (nodes, attributes) of each id; strides: int64 (attributes), what one level of each adds to an id;
+# heights: int64 (attributes).
 Listed = namedtuple("Listed", "nodes offsets levels strides heights")
-# plain: (attributes, levels), what each attribute adds to the cost if nothing is suppressed; checks: (checks,
-# attributes, levels), the same if the rows are that a check proves lost.
+# plain: float64 (attributes, levels), what each attribute adds to the cost if nothing is suppressed; checks: float64
+# (checks, attributes, levels), the same if the rows are that a check proves lost.
 Search = namedtuple("Search", "plain checks")
-# By node: source, the check that bounds it best (-1: none); hopeless, 1 where no finer node can be allowed either.
+# By node: source (int32), the check that bounds it best (-1: none); hopeless (uint8), 1 where no finer node can be
+# allowed either.
 Known = namedtuple("Known", "source hopeless")
 
 

@@ -34,7 +34,7 @@ def count_rows(
     codes
         int32 (levels of all attributes, entries).
     rows, cards
-        int64: the rows that are used, and how many codes each has.
+        int64: the rows that are used, and how many codes each has, at least one.
     weight
         int64, rows of each entry.
     slots, room

@@ -75,7 +75,7 @@ def class_histograms(
     Parameters
     ----------
     class_of
-        int32, class of each owner.
+        int32, class of each owner; -1: it is in none.
     histogram
         int32 owner, int32 code and int64 count: one flat list, which is faster than many short ones.
     flags

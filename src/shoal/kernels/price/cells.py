@@ -15,12 +15,14 @@ from shoal.kernels import _native
 
 INTERVAL, TREE, FLAT = range(3)
 
-# one: ticks of the whole loss of a record. One entry a column: kind, card, missing (its code or -1), scale (1 / domain
-# width), unit (ticks of its whole loss, below 0 where loss counts in favour). place, top: lower and upper end of every
-# code of the interval columns, from place_at; they differ where published bounds are snapped outward. tree, steps:
-# level x code matrices of tree columns, from tree_at: the node of each code, and what that node costs. sizes: what a
-# set of 0, 1, 2 ... values of a flat column costs, from size_at. word_at: where a flat column's words of bits start.
-# pair: what all pairs of codes cost, low by high, of interval and tree columns of few codes, from pair_at (-1: none).
+# one: ticks of the whole loss of a record, a number. One entry a column: kind, card and missing (its code or -1),
+# int64; scale (1 / domain width) and unit (ticks of its whole loss, below 0 where loss counts in favour), float64.
+# place, top: float64, lower and upper end of every code of the interval columns, from place_at; they differ where
+# published bounds are snapped outward. tree (int32), steps (int64): level x code matrices of tree columns, from
+# tree_at: the node of each code, and what that node costs. sizes: int64, what a set of 0, 1, 2 ... values of a flat
+# column costs, from size_at. word_at: where a flat column's words of bits start. place_at, tree_at, size_at and
+# word_at are int64 (columns + 1). pair: int64, what all pairs of codes cost, low by high, of interval and tree
+# columns of few codes, from pair_at, int64 (columns; -1: none).
 Prices = namedtuple(
     "Prices",
     "one kind card missing scale unit place top place_at tree steps tree_at sizes size_at word_at pair pair_at",
