@@ -15,6 +15,23 @@ namespace {
 // Times that a neighbourhood which nobody changed is dealt anew in vain before it is left alone.
 constexpr i64 PATIENCE = 3;
 
+// Whether a cell never gets cheaper by one more value. It may where research values set by hand rise with the level.
+bool prices_never_fall(const Prices& p) {
+    auto ascend = [](Span<const i64> ticks, i64 step) {
+        for (i64 at = step; at < ticks.size; ++at)
+            if (ticks[at] < ticks[at - step]) return false;
+        return true;
+    };
+    for (i64 a = 0; a < p.columns(); ++a) {
+        const Span<const i64> sizes = p.sizes.slice(p.size_at[a], p.size_at[a + 1]);
+        if (p.kind[a] == TREE && !ascend(p.steps.slice(p.tree_at[a], p.tree_at[a + 1]), p.card[a])) return false;
+        if (p.kind[a] != FLAT) continue;
+        // A set with a missing value costs the whole.
+        if (!ascend(sizes, 1) || (p.missing[a] >= 0 && sizes[sizes.size - 1] > whole_of(p, a))) return false;
+    }
+    return true;
+}
+
 // One zone, in which records and groups are changed.
 class Zone {
 public:
@@ -23,8 +40,9 @@ public:
         const PolishLimits& limits
     )
         : groups_(groups), p_(p), scene_(scene), limits_(limits), z_(z), floor_(lowest_cost(p)),
-          guarded_(groups.shown.columns() > 0 || floor_ < 0), moves_(groups, p, scene, judged, limits), around_(p, 2),
-          now_(p.columns()), out_(p.columns()), mates_(limits.largest), near_(scene.near.columns) {}
+          guarded_(groups.shown.columns() > 0 || floor_ < 0), prunes_(!guarded_ && prices_never_fall(p)),
+          moves_(groups, p, scene, judged, limits), around_(p, 2), now_(p.columns()), out_(p.columns()),
+          mates_(limits.largest), near_(scene.near.columns) {}
 
     // Move or exchange single records.
     void improve(Span<const i64> records, Span<i64> done) {
@@ -144,7 +162,7 @@ private:
             // Without s, and before r comes, the cells of the other group cost this much at least.
             const i64 there = groups_.bare[s] + floor_ - exposed(shown, h, mine, s, -1);
             // Where prices cannot fall, a look at the cells without s often shows that it need not be priced.
-            if (!guarded_ && here_size * alone + there_size * there - base >= least) continue;
+            if (prunes_ && here_size * alone + there_size * there - base >= least) continue;
             i64 here = here_size * cost_with(p_, around_, 0, moves_.codes, s, now_, out_);
             if (here + there_size * there - base >= least) continue;
             i64 shown_there = 0;
@@ -241,6 +259,7 @@ private:
     const PolishLimits& limits_;
     i64 z_, floor_;
     bool guarded_;  // whether sensitive values count
+    bool prunes_;   // whether a group with one more record costs at least as much as without
     Relocation moves_;
     RecordExtents around_;
     Array<i64> now_, out_, mates_, near_;
