@@ -266,14 +266,19 @@ private:
 };
 
 void fill_groups(const Groups& groups, Span<const i32> ids, const Prices& p, Table<const i32> codes) {
-    require_size("fill_groups", "ids", ids.size, codes.rows);
-    require_size("fill_groups", "groups.ids", groups.ids.size, codes.rows);
-    for (i64 r = ids.size - 1; r >= 0; --r) join_group(groups, r, ids[r]);
+    groups.check("fill_groups", p);
+    require_size("fill_groups", "ids", ids.size, groups.ids.size);
+    require_shape("fill_groups", "codes", codes, ids.size, p.columns());
+    for (i64 r = ids.size - 1; r >= 0; --r) {
+        require_number("fill_groups", "ids", ids[r], 0, groups.size.size - 1);
+        join_group(groups, r, ids[r]);
+    }
     const MemberBuffers buffers(groups, p);
     for (i64 g = 0; g < groups.head.size; ++g) refresh(groups, g, p, GroupCodes(codes), buffers);
 }
 
 void fill_steps(const Exposure& e) {
+    e.check("fill_steps", "exposure.", e.own.rows, e.total.rows);
     for (i64 a = 0; a < e.columns(); ++a) {
         if (!e.is_listed(a)) continue;
         const i64 card = e.card(a);
@@ -282,22 +287,34 @@ void fill_steps(const Exposure& e) {
     }
 }
 
-void require_scene(const char* kernel, const Groups& groups, const Scene& scene) {
+void require_scene(
+    const char* kernel, const Groups& groups, const Prices& p, const Scene& scene, const Optional<PolishRules>& judged,
+    const PolishLimits& limits, Span<const i64> done
+) {
     const i64 n = groups.ids.size;
-    require_size(kernel, "scene.codes", scene.codes.rows, n);
+    groups.check(kernel, p);
+    require_shape(kernel, "scene.codes", scene.codes, n, p.columns());
     require_size(kernel, "scene.near", scene.near.rows, n);
     require_size(kernel, "scene.order", scene.order.size, n);
     require_size(kernel, "scene.zone", scene.zone.size, groups.size.size);
     require_size(kernel, "scene.quiet", scene.quiet.size, n);
     require_size(kernel, "scene.calm", scene.calm.size, n);
     require_size(kernel, "scene.touched", scene.touched.size, n);
+    require_size(kernel, "done", done.size, 4);
+    if (judged) {
+        require_size(kernel, "judged.plain.word_at", judged->plain.word_at.size, judged->plain.columns() + 1);
+        // Its columns are the first ones of the groups' cells.
+        require_room(kernel, "prices.kind", p.columns(), judged->plain.columns());
+        require_room(kernel, "groups.cells.bits' columns", count_words(p), count_words(judged->plain));
+    }
+    require_number(kernel, "limits.k", limits.k, 1, NO_LIMIT);
 }
 
 void improve_records(
     Span<const i64> records, i64 z, const Groups& groups, const Prices& p, const Scene& scene,
     const Optional<PolishRules>& judged, const PolishLimits& limits, Span<i64> done
 ) {
-    require_scene("improve_records", groups, scene);
+    require_scene("improve_records", groups, p, scene, judged, limits, done);
     Zone(z, groups, p, scene, judged, limits).improve(records, done);
 }
 
@@ -305,7 +322,7 @@ void dissolve_groups(
     Span<const i64> which, i64 z, const Groups& groups, const Prices& p, const Scene& scene,
     const Optional<PolishRules>& judged, const PolishLimits& limits, Span<i64> done
 ) {
-    require_scene("dissolve_groups", groups, scene);
+    require_scene("dissolve_groups", groups, p, scene, judged, limits, done);
     Zone(z, groups, p, scene, judged, limits).dissolve(which, done);
 }
 
@@ -313,7 +330,7 @@ void regroup_records(
     Span<const i64> which, i64 z, const Groups& groups, const Prices& p, const Scene& scene,
     const Optional<PolishRules>& judged, const PolishLimits& limits, Span<i64> done, u64 seed
 ) {
-    require_scene("regroup_records", groups, scene);
+    require_scene("regroup_records", groups, p, scene, judged, limits, done);
     Zone(z, groups, p, scene, judged, limits).regroup(which, done, seed);
 }
 
