@@ -112,8 +112,8 @@ std::tuple<i64, Array<i32>, Array<i64>, Array<i64>> extend_uniques(
     require_size("extend_uniques", "masks", masks.size, items.size);
     require_size("extend_uniques", "earlier", earlier.size, items.size);
     require_number("extend_uniques", "top", top, 0, smaller(codes.rows, MOST_KEYS) - 1);
-    require_number("extend_uniques", "most", most, 1, NO_LIMIT);
     require_number("extend_uniques", "found", found, 0, items.size);
+    require_number("extend_uniques", "most", most, 1, NO_LIMIT);
     most = smaller(most, codes.rows);
     Sets sets{items, masks, earlier, found, Array<i32>(0), Array<i64>(0), Array<i64>(0)};
     i64 largest = 0;

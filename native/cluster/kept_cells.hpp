@@ -12,7 +12,6 @@ template <Layout layout>
 void require_cells(
     const char* kernel, const std::string& argument, const KeptExtentsOf<layout>& cells, const Prices& p, i64 groups
 ) {
-    require_size(kernel, "prices.word_at", p.word_at.size, p.columns() + 1);
     const bool by_column = layout == Layout::COLUMNS;
     auto require = [&](const char* field, auto table, i64 entries) {
         require_shape(kernel, argument + field, table, by_column ? entries : groups, by_column ? groups : entries);

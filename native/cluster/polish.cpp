@@ -302,7 +302,7 @@ void require_scene(
     require_size(kernel, "scene.touched", scene.touched.size, n);
     require_size(kernel, "done", done.size, 4);
     if (judged) {
-        require_size(kernel, "judged.plain.word_at", judged->plain.word_at.size, judged->plain.columns() + 1);
+        require_size(kernel, "judged.data.codes", judged->data.codes.rows, judged->rules.card.size);
         // Its columns are the first ones of the groups' cells.
         require_room(kernel, "prices.kind", p.columns(), judged->plain.columns());
         require_room(kernel, "groups.cells.bits' columns", count_words(p), count_words(judged->plain));

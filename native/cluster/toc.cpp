@@ -187,8 +187,8 @@ template <class Code>
 void join_near(
     const Task<Code>& task, const Found& found, const Made& made, Span<const i64> far, i64 first, i64 last, bool increment
 ) {
-    require_size("join_near", "far", far.size, task.parts());
     require_subspaces("join_near", task, "task.aim.k", task.aim.k, "", found, made, first, last);
+    require_size("join_near", "far", far.size, task.parts());
     for (i64 part = first; part < smaller(last, task.parts()); ++part)
         if (far[part] <= 1) join_best(task, found, made, part, 1, 1, increment);
 }
@@ -198,8 +198,8 @@ template <class Code>
 void join_far(
     const Task<Code>& task, const Found& found, const Made& made, Span<const i64> far, bool everywhere, bool increment
 ) {
-    require_size("join_far", "far", far.size, task.parts());
     require_subspaces("join_far", task, "task.aim.k", task.aim.k, "", found, made, 0, NO_LIMIT);
+    require_size("join_far", "far", far.size, task.parts());
     for (i64 part = 0; part < task.parts(); ++part) {
         if (everywhere) join_best(task, found, made, part, task.parts(), 1, increment);
         else if (far[part] > 1) join_best(task, found, made, part, far[part], 2 * far[part], increment);
