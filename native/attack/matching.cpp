@@ -16,9 +16,16 @@ struct Runs {
 };
 
 void cover_bits(Table<const i32> cells, i64 first, i64 last, Runs runs, Span<const i64> atom_at, Table<u64> bits) {
-    require_size("cover_bits", "cell_at", runs.cell_at.size, cells.rows);
+    require_size("cover_bits", "runs.cell_at", runs.cell_at.size, cells.rows);
     require_size("cover_bits", "atom_at", atom_at.size, cells.rows);
-    require_size("cover_bits", "high", runs.high.size, runs.low.size);
+    require_size("cover_bits", "runs.high", runs.high.size, runs.low.size);
+    require_room("cover_bits", "runs.run_at", runs.run_at.size, 1);
+    if (runs.cell_at.size) require_starts("cover_bits", "runs.cell_at", runs.cell_at, runs.run_at.size - 1);
+    require_number("cover_bits", "runs.run_at", runs.run_at[runs.run_at.size - 1], 0, runs.low.size);
+    if (atom_at.size) require_starts("cover_bits", "atom_at", atom_at, bits.rows);
+    require_number("cover_bits", "first", first, 0, cells.columns);
+    require_number("cover_bits", "last", last, first, cells.columns);
+    require_room("cover_bits", "bits' columns", bits.columns, (last - first + WORD - 1) / WORD);
     bits.flat().fill(0);
     for (i64 j = 0; j < cells.rows; ++j) {
         for (i64 c = first; c < last; ++c) {
@@ -48,6 +55,9 @@ i64 count_matches(
 ) {
     require_size("count_matches", "atom_at", atom_at.size, people.columns);
     require_size("count_matches", "found", found.size, people.rows);
+    if (atom_at.size) require_starts("count_matches", "atom_at", atom_at, bits.rows);
+    require_range("count_matches", start, stop, people.rows);
+    require_number("count_matches", "first", first, 0, weight.size);
     i64 total = 0;
     for (i64 p = start; p < stop; ++p) {
         visit_classes(people[p], atom_at, bits, [&](i64 place) {
@@ -63,6 +73,8 @@ void list_matches(
 ) {
     require_size("list_matches", "atom_at", atom_at.size, people.columns);
     require_size("list_matches", "pairs", pairs.rows, 2);
+    if (atom_at.size) require_starts("list_matches", "atom_at", atom_at, bits.rows);
+    require_number("list_matches", "first", first, 0, NO_LIMIT);
     i64 at = 0;
     for (i64 p = 0; p < people.rows; ++p) {
         visit_classes(people[p], atom_at, bits, [&](i64 place) {

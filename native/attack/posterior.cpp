@@ -42,6 +42,7 @@ double reach(Span<const double> weights, Span<const u8> inside, i64 redraw, doub
 void reach_all(Table<const double> weights, Span<const u8> inside, i64 redraw, double scale, Span<double> found) {
     require_size("reach_all", "inside", inside.size, weights.columns);
     require_size("reach_all", "found", found.size, weights.rows);
+    require_number("reach_all", "redraw", redraw, 0, weights.columns);
     Array<double> sums(redraw + 1);
     for (i64 r = 0; r < found.size; ++r) found[r] = reach_vector(weights[r], {inside, redraw, scale}, sums);
 }
@@ -91,6 +92,7 @@ void weigh(
     require_size("weigh", "total", total.size, buckets.size);
     require_size("weigh", "top", top.size, buckets.size);
     require_size("weigh", "tied", tied.size, buckets.size);
+    require_number("weigh", "redraw", redraw, 0, weights.columns);
     i64 columns = 0;
     for (u8 flag : inside) columns += flag;
     const bool whole = columns == redraw;
@@ -120,6 +122,7 @@ void own_chances(
     require_size("own_chances", "after's columns", after.columns, before.columns);
     require_size("own_chances", "released", released.size, before.columns);
     require_size("own_chances", "found", found.size, before.columns);
+    require_number("own_chances", "redraw", redraw, 0, weights.columns);
     Array<u8> inside(before.rows);
     Array<double> sums(redraw + 1);
     for (i64 i = 0; i < found.size; ++i) {

@@ -5,6 +5,8 @@ namespace shoal {
 namespace {
 
 constexpr i32 NOBODY = -1;
+// Sets of keys are the bits of a number.
+constexpr i64 MOST_KEYS = 63;
 // Where items of one code go: behind those alone, nowhere, or from a place on (0 and above).
 constexpr i32 ALONE = -1;
 constexpr i32 GONE = -2;
@@ -109,6 +111,10 @@ std::tuple<i64, Array<i32>, Array<i64>, Array<i64>> extend_uniques(
     require_size("extend_uniques", "last", last.size, n);
     require_size("extend_uniques", "masks", masks.size, items.size);
     require_size("extend_uniques", "earlier", earlier.size, items.size);
+    require_number("extend_uniques", "top", top, 0, smaller(codes.rows, MOST_KEYS) - 1);
+    require_number("extend_uniques", "found", found, 0, items.size);
+    require_number("extend_uniques", "most", most, 1, NO_LIMIT);
+    most = smaller(most, codes.rows);
     Sets sets{items, masks, earlier, found, Array<i32>(0), Array<i64>(0), Array<i64>(0)};
     i64 largest = 0;
     for (i64 card : cards) largest = larger(largest, card);

@@ -228,6 +228,8 @@ i64 cluster_classes(const Prices& p, const Records& records, Span<i32> ids, i64 
     require_size("cluster_classes", "records.value", records.value.size, records.codes.columns);
     require_size("cluster_classes", "records.known", records.known.size, records.cap.size);
     require_size("cluster_classes", "done", done.size, 4);
+    require_size("cluster_classes", "prices.kind", p.columns(), records.codes.rows);
+    require_number("cluster_classes", "count", count, 0, ids.size);
     Classes classes(p, records, ids, count, k, done);
     classes.settle();
     if (mend) classes.mend();

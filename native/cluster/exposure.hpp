@@ -4,6 +4,7 @@
 // which they came. Records are counted, also where people have several.
 #pragma once
 #include "judge/secrets.hpp"
+#include "shared/bind.hpp"
 
 namespace shoal {
 
@@ -38,6 +39,24 @@ struct Exposure {
         SecretsOf<i32>, Span<const double>, i64, Span<i64>, Ints, Table<i64>, Table<i64>, Table<i64>, Ints, Table<i64>>;
     static constexpr const char* names =
         "secrets, unit, full, steps, step_at, total, known, brings, bring_at, own";
+
+    // `path` is that of these fields, with a dot.
+    void check(const char* kernel, const std::string& path, i64 records, i64 groups) const {
+        require_shape(kernel, path + "secrets.codes", secrets.codes, records, columns());
+        require_shape(kernel, path + "secrets.whole", secrets.whole, columns(), 6);
+        require_shape(kernel, path + "secrets.real", secrets.real, columns(), 3);
+        require_shape(kernel, path + "total", total, groups, columns());
+        require_shape(kernel, path + "known", known, groups, columns());
+        require_shape(kernel, path + "own", own, records, columns());
+        require_size(kernel, (path + "brings").c_str(), brings.rows, groups);
+        require_size(kernel, (path + "step_at").c_str(), step_at.size, columns());
+        require_size(kernel, (path + "bring_at").c_str(), bring_at.size, columns());
+        for (i64 a = 0; a < columns(); ++a) {
+            if (!is_listed(a)) continue;
+            require_room(kernel, (path + "steps").c_str(), steps.size, step_at[a] + card(a) * card(a));
+            require_number(kernel, (path + "bring_at").c_str(), bring_at[a], 0, brings.columns - card(a));
+        }
+    }
 };
 
 // Range diversity of a column in ticks, from the steps of all ordered pairs and the number of values.

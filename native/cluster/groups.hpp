@@ -3,7 +3,7 @@
 // Records are columns of `codes`; see price/extents.hpp.
 #pragma once
 #include "cluster/exposure.hpp"
-#include "price/extents.hpp"
+#include "cluster/kept_cells.hpp"
 
 namespace shoal {
 
@@ -22,12 +22,25 @@ struct Groups {
 
     // The group of a record that another thread may be moving, -1 while it has none.
     i64 current_group(i64 r) const { return __atomic_load_n(&ids[r], __ATOMIC_RELAXED); }
+    void set_group(i64 r, i64 g) const { __atomic_store_n(&ids[r], i32(g), __ATOMIC_RELAXED); }
     // Ticks of all records of a group.
     i64 whole(i64 g) const { return size[g] * cost[g]; }
 
     using Fields = std::tuple<
         Span<i32>, Span<i32>, Span<i32>, Span<i64>, Span<i32>, Span<i32>, KeptRecordExtents, Table<i64>, Span<i64>, Exposure>;
     static constexpr const char* names = "ids, after, before, bare, head, size, cells, now, cost, shown";
+
+    void check(const char* kernel, const Prices& p) const {
+        const i64 records = ids.size, count = size.size;
+        require_size(kernel, "groups.after", after.size, records);
+        require_size(kernel, "groups.before", before.size, records);
+        require_size(kernel, "groups.bare", bare.size, records);
+        require_size(kernel, "groups.head", head.size, count);
+        require_size(kernel, "groups.cost", cost.size, count);
+        require_shape(kernel, "groups.now", now, count, p.columns());
+        require_cells(kernel, "groups.cells", cells, p, count);
+        shown.check(kernel, "groups.shown.", records, count);
+    }
 };
 
 // Buffers for the members of a group, and for the sets of a flat column.
@@ -51,7 +64,7 @@ inline void leave_group(const Groups& groups, i64 r) {
     else groups.head[g] = i32(after);
     if (after >= 0) groups.before[after] = i32(before);
     --groups.size[g];
-    groups.ids[r] = -1;
+    groups.set_group(r, -1);
 }
 
 // Put a record at the head of a group's list; the group's price is not changed.
@@ -61,7 +74,7 @@ inline void join_group(const Groups& groups, i64 r, i64 g) {
     groups.before[r] = -1;
     if (head >= 0) groups.before[head] = i32(r);
     groups.head[g] = i32(r);
-    groups.ids[r] = i32(g);
+    groups.set_group(r, g);
     ++groups.size[g];
 }
 

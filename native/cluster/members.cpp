@@ -27,6 +27,20 @@ struct Plan {
     using Fields =
         std::tuple<Ints, Ints, Ints, Table<const i32>, Table<const i32>, Span<const i32>, Table<const i64>>;
     static constexpr const char* names = "rows, entry_at, part_at, codes, local, values, value_at";
+
+    // What the entries of one part need.
+    void check(const char* kernel, i64 columns, i64 part) const {
+        const i64 entries = codes.columns;
+        require_size(kernel, "plan.codes", codes.rows, columns);
+        require_room(kernel, "plan.part_at", part_at.size, 1);
+        require_shape(kernel, "plan.local", local, columns, entries);
+        require_size(kernel, "plan.entry_at", entry_at.size, entries + 1);
+        require_shape(kernel, "plan.value_at", value_at, part_at.size - 1, columns + 1);
+        require_number(kernel, "part", part, 0, part_at.size - 2);
+        require_starts(kernel, "plan.part_at", part_at.slice(part, part + 2), entries);
+        require_starts(kernel, "plan.entry_at", entry_at.slice(part_at[part], part_at[part + 1] + 1), rows.size);
+        require_starts(kernel, "plan.value_at", value_at[part], values.size);
+    }
 };
 
 // Add to every entry's cost the difference of its value.
@@ -275,6 +289,9 @@ private:
 
 i64 cluster_members(const Prices& p, const Guide& guide, const Plan& plan, i64 part, i64 k, bool furthest, Span<i32> ids) {
     require_size("cluster_members", "ids", ids.size, plan.rows.size);
+    guide.check("cluster_members", p.columns());
+    plan.check("cluster_members", p.columns(), part);
+    require_number("cluster_members", "k", k, 1, NO_LIMIT);
     return Part(p, guide, plan, part, k, ids).cluster(furthest);
 }
 

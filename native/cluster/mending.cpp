@@ -1,4 +1,5 @@
 // Finding, for groups that fail a model, the group to merge with that costs least.
+#include "cluster/kept_cells.hpp"
 #include "price/many.hpp"
 #include "shared/bind.hpp"
 
@@ -12,15 +13,24 @@ struct Priced {
 
     using Fields = std::tuple<KeptExtents, Span<i64>, Span<i64>>;
     static constexpr const char* names = "cells, size, loss";
+
+    void check(const char* kernel, const Prices& p) const {
+        require_size(kernel, "priced.loss", loss.size, size.size);
+        require_cells(kernel, "priced.cells", cells, p, size.size);
+    }
 };
 
 // Fill in the cells, sizes and losses of groups of records, or of cells that have rows as weights.
 void price_groups(
     const Prices& p, Table<const i32> codes, Span<const i64> ids, Optional<Span<const i64>> weights, const Priced& priced
 ) {
+    priced.check("price_groups", p);
+    require_size("price_groups", "prices.kind", p.columns(), codes.rows);
     require_size("price_groups", "ids", ids.size, codes.columns);
     if (weights) require_size("price_groups", "weights", weights->size, ids.size);
     for (i64 i = 0; i < ids.size; ++i) {
+        // Methods of users may give them.
+        if (u64(ids[i]) >= u64(priced.size.size)) require_number("price_groups", "ids", ids[i], 0, priced.size.size - 1);
         priced.size[ids[i]] += weights ? (*weights)[i] : 1;
         extend_all(p, priced.cells, ids[i], codes, i);
     }
@@ -31,9 +41,13 @@ void price_groups(
 void nearest_groups(
     const Prices& p, const Priced& priced, Span<const i64> which, i64 window, Span<i64> nearest, i64 start, i64 stop
 ) {
+    priced.check("nearest_groups", p);
     require_size("nearest_groups", "nearest", nearest.size, which.size);
+    require_range("nearest_groups", start, stop, which.size);
+    require_number("nearest_groups", "window", window, 0, NO_LIMIT);
     const Span<const i64> size = priced.size, loss = priced.loss;
     const i64 n = size.size;
+    window = smaller(window, n);
     Array<i64> joint(smaller(n, 2 * window + 1));
     for (i64 i = start; i < stop; ++i) {
         const i64 g = which[i];

@@ -38,6 +38,9 @@ i64 merge_part(
 ) {
     require_size("merge_part", "counts", counts.size, codes.columns);
     require_size("merge_part", "parent", parent.size, codes.columns);
+    require_size("merge_part", "prices.kind", p.columns(), codes.rows);
+    require_number("merge_part", "first", first, 0, codes.columns);
+    require_number("merge_part", "last", last, first, codes.columns);
     i64 count = last - first, passes = 0;
     Extents ext(p, count);
     Array<i64> size(count), entry(count), cost(count);

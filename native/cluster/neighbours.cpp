@@ -33,13 +33,25 @@ void offer(Span<i32> near, Span<i64> distance, i32 other, i64 d) {
     near[last] = other;
 }
 
+void require_lists(
+    const char* kernel, Table<const i32> codes, const Prices& p, Table<const i32> near, Table<const i64> distance
+) {
+    require_size(kernel, "prices.kind", p.columns(), codes.columns);
+    require_size(kernel, "near", near.rows, codes.rows);
+    require_room(kernel, "near's columns", near.columns, 1);
+    require_shape(kernel, "distance", distance, near.rows, near.columns);
+}
+
 // Offer the records order[first:last] the `width` records on either side of each.
 void offer_windows(
     Table<const i32> codes, const Prices& p, Span<const i32> order, i64 width, Table<i32> near, Table<i64> distance, i64 first,
     i64 last
 ) {
-    require_size("offer_windows", "near", near.rows, codes.rows);
-    require_size("offer_windows", "distance", distance.flat().size, near.flat().size);
+    require_lists("offer_windows", codes, p, near, distance);
+    require_number("offer_windows", "first", first, 0, order.size);
+    require_number("offer_windows", "last", last, first, order.size);
+    require_number("offer_windows", "width", width, 0, NO_LIMIT);
+    width = smaller(width, order.size);
     for (i64 at = first; at < last; ++at) {
         const i32 i = order[at];
         for (i64 q = larger(i64(0), at - width); q < smaller(order.size, at + width + 1); ++q)
@@ -51,9 +63,10 @@ void offer_windows(
 void offer_neighbours(
     Table<const i32> codes, const Prices& p, Table<const i32> before, Table<i32> near, Table<i64> distance, i64 first, i64 last
 ) {
-    require_size("offer_neighbours", "near", near.rows, codes.rows);
-    require_size("offer_neighbours", "before", before.flat().size, near.flat().size);
-    require_size("offer_neighbours", "distance", distance.flat().size, near.flat().size);
+    require_lists("offer_neighbours", codes, p, near, distance);
+    require_shape("offer_neighbours", "before", before, near.rows, near.columns);
+    require_number("offer_neighbours", "first", first, 0, near.rows);
+    require_number("offer_neighbours", "last", last, first, near.rows);
     const i64 most = smaller(near.columns, STEPS);
     for (i64 i = first; i < last; ++i)
         for (i64 c = 0; c < most && before(i, c) >= 0; ++c)

@@ -15,6 +15,23 @@ namespace {
 // Times that a neighbourhood which nobody changed is dealt anew in vain before it is left alone.
 constexpr i64 PATIENCE = 3;
 
+// Whether a cell never gets cheaper by one more value. It may where research values set by hand rise with the level.
+bool prices_never_fall(const Prices& p) {
+    auto ascend = [](Span<const i64> ticks, i64 step) {
+        for (i64 at = step; at < ticks.size; ++at)
+            if (ticks[at] < ticks[at - step]) return false;
+        return true;
+    };
+    for (i64 a = 0; a < p.columns(); ++a) {
+        const Span<const i64> sizes = p.sizes.slice(p.size_at[a], p.size_at[a + 1]);
+        if (p.kind[a] == TREE && !ascend(p.steps.slice(p.tree_at[a], p.tree_at[a + 1]), p.card[a])) return false;
+        if (p.kind[a] != FLAT) continue;
+        // A set with a missing value costs the whole.
+        if (!ascend(sizes, 1) || (p.missing[a] >= 0 && sizes[sizes.size - 1] > whole_of(p, a))) return false;
+    }
+    return true;
+}
+
 // One zone, in which records and groups are changed.
 class Zone {
 public:
@@ -23,8 +40,9 @@ public:
         const PolishLimits& limits
     )
         : groups_(groups), p_(p), scene_(scene), limits_(limits), z_(z), floor_(lowest_cost(p)),
-          guarded_(groups.shown.columns() > 0 || floor_ < 0), moves_(groups, p, scene, judged, limits), around_(p, 2),
-          now_(p.columns()), out_(p.columns()), mates_(limits.largest), near_(scene.near.columns) {}
+          guarded_(groups.shown.columns() > 0 || floor_ < 0), prunes_(!guarded_ && prices_never_fall(p)),
+          moves_(groups, p, scene, judged, limits), around_(p, 2), now_(p.columns()), out_(p.columns()),
+          mates_(limits.largest), near_(scene.near.columns) {}
 
     // Move or exchange single records.
     void improve(Span<const i64> records, Span<i64> done) {
@@ -144,7 +162,7 @@ private:
             // Without s, and before r comes, the cells of the other group cost this much at least.
             const i64 there = groups_.bare[s] + floor_ - exposed(shown, h, mine, s, -1);
             // Where prices cannot fall, a look at the cells without s often shows that it need not be priced.
-            if (!guarded_ && here_size * alone + there_size * there - base >= least) continue;
+            if (prunes_ && here_size * alone + there_size * there - base >= least) continue;
             i64 here = here_size * cost_with(p_, around_, 0, moves_.codes, s, now_, out_);
             if (here + there_size * there - base >= least) continue;
             i64 shown_there = 0;
@@ -241,20 +259,26 @@ private:
     const PolishLimits& limits_;
     i64 z_, floor_;
     bool guarded_;  // whether sensitive values count
+    bool prunes_;   // whether a group with one more record costs at least as much as without
     Relocation moves_;
     RecordExtents around_;
     Array<i64> now_, out_, mates_, near_;
 };
 
 void fill_groups(const Groups& groups, Span<const i32> ids, const Prices& p, Table<const i32> codes) {
-    require_size("fill_groups", "ids", ids.size, codes.rows);
-    require_size("fill_groups", "groups.ids", groups.ids.size, codes.rows);
-    for (i64 r = ids.size - 1; r >= 0; --r) join_group(groups, r, ids[r]);
+    groups.check("fill_groups", p);
+    require_size("fill_groups", "ids", ids.size, groups.ids.size);
+    require_shape("fill_groups", "codes", codes, ids.size, p.columns());
+    for (i64 r = ids.size - 1; r >= 0; --r) {
+        require_number("fill_groups", "ids", ids[r], 0, groups.size.size - 1);
+        join_group(groups, r, ids[r]);
+    }
     const MemberBuffers buffers(groups, p);
     for (i64 g = 0; g < groups.head.size; ++g) refresh(groups, g, p, GroupCodes(codes), buffers);
 }
 
 void fill_steps(const Exposure& e) {
+    e.check("fill_steps", "exposure.", e.own.rows, e.total.rows);
     for (i64 a = 0; a < e.columns(); ++a) {
         if (!e.is_listed(a)) continue;
         const i64 card = e.card(a);
@@ -263,22 +287,34 @@ void fill_steps(const Exposure& e) {
     }
 }
 
-void require_scene(const char* kernel, const Groups& groups, const Scene& scene) {
+void require_scene(
+    const char* kernel, const Groups& groups, const Prices& p, const Scene& scene, const Optional<PolishRules>& judged,
+    const PolishLimits& limits, Span<const i64> done
+) {
     const i64 n = groups.ids.size;
-    require_size(kernel, "scene.codes", scene.codes.rows, n);
+    groups.check(kernel, p);
+    require_shape(kernel, "scene.codes", scene.codes, n, p.columns());
     require_size(kernel, "scene.near", scene.near.rows, n);
     require_size(kernel, "scene.order", scene.order.size, n);
     require_size(kernel, "scene.zone", scene.zone.size, groups.size.size);
     require_size(kernel, "scene.quiet", scene.quiet.size, n);
     require_size(kernel, "scene.calm", scene.calm.size, n);
     require_size(kernel, "scene.touched", scene.touched.size, n);
+    require_size(kernel, "done", done.size, 4);
+    if (judged) {
+        require_size(kernel, "judged.data.codes", judged->data.codes.rows, judged->rules.card.size);
+        // Its columns are the first ones of the groups' cells.
+        require_room(kernel, "prices.kind", p.columns(), judged->plain.columns());
+        require_room(kernel, "groups.cells.bits' columns", count_words(p), count_words(judged->plain));
+    }
+    require_number(kernel, "limits.k", limits.k, 1, NO_LIMIT);
 }
 
 void improve_records(
     Span<const i64> records, i64 z, const Groups& groups, const Prices& p, const Scene& scene,
     const Optional<PolishRules>& judged, const PolishLimits& limits, Span<i64> done
 ) {
-    require_scene("improve_records", groups, scene);
+    require_scene("improve_records", groups, p, scene, judged, limits, done);
     Zone(z, groups, p, scene, judged, limits).improve(records, done);
 }
 
@@ -286,7 +322,7 @@ void dissolve_groups(
     Span<const i64> which, i64 z, const Groups& groups, const Prices& p, const Scene& scene,
     const Optional<PolishRules>& judged, const PolishLimits& limits, Span<i64> done
 ) {
-    require_scene("dissolve_groups", groups, scene);
+    require_scene("dissolve_groups", groups, p, scene, judged, limits, done);
     Zone(z, groups, p, scene, judged, limits).dissolve(which, done);
 }
 
@@ -294,7 +330,7 @@ void regroup_records(
     Span<const i64> which, i64 z, const Groups& groups, const Prices& p, const Scene& scene,
     const Optional<PolishRules>& judged, const PolishLimits& limits, Span<i64> done, u64 seed
 ) {
-    require_scene("regroup_records", groups, scene);
+    require_scene("regroup_records", groups, p, scene, judged, limits, done);
     Zone(z, groups, p, scene, judged, limits).regroup(which, done, seed);
 }
 

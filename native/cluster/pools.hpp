@@ -1,6 +1,6 @@
 // Records in subspaces, and the clusters and leftovers of each subspace; shared by TOC and UPC.
 #pragma once
-#include "price/extents.hpp"
+#include "cluster/kept_cells.hpp"
 
 namespace shoal {
 
@@ -12,6 +12,12 @@ struct Pool {
 
     using Fields = std::tuple<Table<const Code>, Span<const i32>, Span<const i32>>;
     static constexpr const char* names = "codes, subjects, turn";
+
+    void check(const char* kernel, const Prices& p) const {
+        require_size(kernel, "task.prices.kind", p.columns(), codes.columns);
+        if (subjects.size) require_size(kernel, "task.pool.subjects", subjects.size, codes.rows);
+        if (turn.size) require_size(kernel, "task.pool.turn", turn.size, codes.rows);
+    }
 };
 
 // The cluster of every row, and the leftovers and the number of clusters of every subspace.
@@ -21,6 +27,13 @@ struct Found {
 
     using Fields = std::tuple<Span<i32>, Span<i32>, Span<i64>, Span<i64>>;
     static constexpr const char* names = "ids, queue, clusters, left";
+
+    void check(const char* kernel, const std::string& path, i64 rows, i64 parts) const {
+        require_size(kernel, (path + "found.ids").c_str(), ids.size, rows);
+        require_size(kernel, (path + "found.queue").c_str(), queue.size, rows);
+        require_size(kernel, (path + "found.clusters").c_str(), clusters.size, parts);
+        require_size(kernel, (path + "found.left").c_str(), left.size, parts);
+    }
 };
 
 // Cells of the clusters, their ticks and their numbers of rows, one slot each.
@@ -31,6 +44,11 @@ struct Made {
 
     using Fields = std::tuple<KeptRecordExtents, Table<i64>, Span<i32>>;
     static constexpr const char* names = "cells, now, size";
+
+    void check(const char* kernel, const std::string& path, const Prices& p) const {
+        require_shape(kernel, path + "made.now", now, size.size, p.columns());
+        require_cells(kernel, path + "made.cells", cells, p, size.size);
+    }
 };
 
 // The cluster that grows: its cells, their ticks, and their ticks with one more record.
@@ -40,6 +58,27 @@ struct Grown {
     RecordExtents cells;
     Array<i64> now, then;
 };
+
+// Check the arguments of a kernel that looks at the subspaces from `first` to `last`, or to the last one there is.
+// `path` is that of the results, with a dot.
+template <class Task>
+void require_subspaces(
+    const char* kernel, const Task& task, const char* name_of_k, i64 k, const std::string& path, const Found& found,
+    const Made& made, i64 first, i64 last
+) {
+    const i64 rows = task.pool.codes.rows, parts = task.parts();
+    task.pool.check(kernel, task.prices);
+    require_room(kernel, "task.starts", task.starts.size, 1);
+    found.check(kernel, path, rows, parts);
+    made.check(kernel, path, task.prices);
+    require_number(kernel, "first", first, 0, parts);
+    require_number(kernel, "last", last, first, NO_LIMIT);
+    // With those next to them, which leftovers may join.
+    const i64 before = larger(i64(0), first - 1), after = smaller(parts, smaller(parts, last) + 1);
+    require_starts(kernel, "task.starts", task.starts.slice(before, after + 1), rows);
+    require_number(kernel, name_of_k, k, 1, NO_LIMIT);
+    require_size(kernel, (path + "made.size").c_str(), made.size.size, rows / k);
+}
 
 // Store a cluster that has stopped growing.
 inline void keep_cluster(const Made& made, i64 slot, const Grown& e, i64 rows) {

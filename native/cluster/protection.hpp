@@ -1,6 +1,7 @@
 // Guidance of K-Members and K-Members-p: which columns decide, which break ties, and how close sensitive values are.
 #pragma once
 #include "price/many.hpp"
+#include "shared/bind.hpp"
 
 namespace shoal {
 
@@ -18,6 +19,15 @@ struct Guide {
     using Ints = Span<const i64>;
     using Fields = std::tuple<Ints, Span<const u8>, Ints, Ints, Ints, Ints>;
     static constexpr const char* names = "role, known, axis, low, high, at";
+
+    void check(const char* kernel, i64 columns) const {
+        require_size(kernel, "guide.role", role.size, columns);
+        require_size(kernel, "guide.at", at.size, columns + 1);
+        require_starts(kernel, "guide.at", at, known.size);
+        require_size(kernel, "guide.axis", axis.size, known.size);
+        require_size(kernel, "guide.low", low.size, known.size);
+        require_size(kernel, "guide.high", high.size, known.size);
+    }
 };
 
 // Ticks of the cells of a value and each of some others; 0 where either is unknown. `one` is a buffer for one group.

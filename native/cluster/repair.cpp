@@ -235,11 +235,14 @@ i64 partition_part(
     Span<const u64> key, i64 k, Span<i32> ids, Span<i64> repaired
 ) {
     const i64 n = codes.columns;
-    require_size("partition_part", "local", local.columns, n);
+    require_size("partition_part", "prices.kind", p.columns(), codes.rows);
+    require_shape("partition_part", "local", local, codes.rows, n);
     require_size("partition_part", "value_at", value_at.size, codes.rows + 1);
     require_size("partition_part", "key", key.size, 3);
     require_size("partition_part", "ids", ids.size, n);
     require_size("partition_part", "repaired", repaired.size, 3);
+    require_starts("partition_part", "value_at", value_at, values.size);
+    require_number("partition_part", "k", k, 1, NO_LIMIT);
     if (n == 0) return 0;
     BisectPart part(p, codes, local, values, value_at, key);
     Array<i64> order(n), spare(n);

@@ -138,10 +138,7 @@ void cluster_subspace(const Task<Code>& task, const Found& found, const Made& ma
 // Algorithm 1 on the subspaces from `first` to `last`.
 template <class Code>
 void cluster_subspaces(const Task<Code>& task, const Found& found, const Made& made, i64 first, i64 last) {
-    require_size("cluster_subspaces", "found.ids", found.ids.size, task.pool.codes.rows);
-    require_size("cluster_subspaces", "found.queue", found.queue.size, task.pool.codes.rows);
-    require_size("cluster_subspaces", "found.clusters", found.clusters.size, task.parts());
-    require_size("cluster_subspaces", "found.left", found.left.size, task.parts());
+    require_subspaces("cluster_subspaces", task, "task.aim.k", task.aim.k, "", found, made, first, last);
     for (i64 part = first; part < smaller(last, task.parts()); ++part) cluster_subspace(task, found, made, part);
 }
 
@@ -190,6 +187,7 @@ template <class Code>
 void join_near(
     const Task<Code>& task, const Found& found, const Made& made, Span<const i64> far, i64 first, i64 last, bool increment
 ) {
+    require_subspaces("join_near", task, "task.aim.k", task.aim.k, "", found, made, first, last);
     require_size("join_near", "far", far.size, task.parts());
     for (i64 part = first; part < smaller(last, task.parts()); ++part)
         if (far[part] <= 1) join_best(task, found, made, part, 1, 1, increment);
@@ -200,6 +198,7 @@ template <class Code>
 void join_far(
     const Task<Code>& task, const Found& found, const Made& made, Span<const i64> far, bool everywhere, bool increment
 ) {
+    require_subspaces("join_far", task, "task.aim.k", task.aim.k, "", found, made, 0, NO_LIMIT);
     require_size("join_far", "far", far.size, task.parts());
     for (i64 part = 0; part < task.parts(); ++part) {
         if (everywhere) join_best(task, found, made, part, task.parts(), 1, increment);
@@ -210,6 +209,7 @@ void join_far(
 // Add to `out` the ticks of each column over all clusters, not weighted by their rows.
 void price_clusters(Prices plain, Made made, Span<i64> out) {
     require_size("price_clusters", "out", out.size, plain.columns());
+    made.check("price_clusters", "", plain);
     for (i64 c = 0; c < made.size.size; ++c)
         if (made.size[c])
             for (i64 a = 0; a < out.size; ++a) out[a] += own_cell(plain, made.cells, c, a);

@@ -264,12 +264,28 @@ void limit_subspace(const Task<Code>& task, const Result& result, i64 part) {
     }
 }
 
+// Check the arguments of a kernel that looks at the subspaces from `first` to `last`.
+template <class Code>
+void require_limited(const char* kernel, const Task<Code>& task, const Result& result, i64 first, i64 last) {
+    const i64 rows = task.pool.codes.rows, columns = task.secrets.codes.columns, slots = result.made.size.size;
+    const Guard& guard = result.guard;
+    require_size(kernel, "task.secrets.codes", task.secrets.codes.rows, rows);
+    require_shape(kernel, "task.secrets.whole", task.secrets.whole, columns, 6);
+    require_shape(kernel, "task.secrets.real", task.secrets.real, columns, 3);
+    require_shape(kernel, "result.guard.inside", guard.inside, rows, columns);
+    require_size(kernel, "result.guard.state", guard.state.tables, slots);
+    require_size(kernel, "result.guard.state's rows", guard.state.rows, columns);
+    require_size(kernel, "result.guard.state's columns", guard.state.columns, 3);
+    require_size(kernel, "result.guard.last", guard.last.size, slots);
+    require_size(kernel, "result.guard.before", guard.before.size, rows);
+    require_subspaces(
+        kernel, task, "task.limits.k", task.limits.k, "result.", result.found, result.made, first, last);
+}
+
 // Algorithm 6, steps 3 to 6, on the subspaces from `first` to `last`.
 template <class Code>
 void limit_subspaces(const Task<Code>& task, const Result& result, i64 first, i64 last) {
-    require_size("limit_subspaces", "result.found.ids", result.found.ids.size, task.pool.codes.rows);
-    require_size("limit_subspaces", "result.guard.inside", result.guard.inside.rows, task.pool.codes.rows);
-    require_size("limit_subspaces", "task.secrets.codes", task.secrets.codes.rows, task.pool.codes.rows);
+    require_limited("limit_subspaces", task, result, first, last);
     for (i64 part = first; part < smaller(last, task.parts()); ++part) limit_subspace(task, result, part);
 }
 
@@ -367,6 +383,7 @@ private:
 // Place the leftovers of the subspaces from `first` to `last`, one after another.
 template <class Code>
 void join_limited(const Task<Code>& task, const Result& result, i64 first, i64 last, bool everywhere, bool increment) {
+    require_limited("join_limited", task, result, first, last);
     const Found& found = result.found;
     const i64 k = task.limits.k;
     LimitedJoin<Code> joining(task, result, increment);

@@ -10,6 +10,8 @@ constexpr i64 RECORDS = i64(1) << 32;
 
 void draw_groups(Span<const i32> codes, i64 card, i64 l, Span<i32> ids) {
     require_size("draw_groups", "ids", ids.size, codes.size);
+    require_number("draw_groups", "card", card, 0, NO_LIMIT - 1);
+    require_number("draw_groups", "l", l, 1, NO_LIMIT);
     const i64 n = codes.size;
     Array<i64> start(card + 1, 0);
     for (i32 code : codes) ++start[i64(code) + 1];

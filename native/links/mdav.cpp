@@ -202,6 +202,9 @@ void mdav(Records data, i64 k, Span<i32> ids) {
     require_size("mdav", "data.card", data.card.size, data.codes.rows);
     require_size("mdav", "data.tree_at", data.tree_at.size, data.card.size + 1);
     require_size("mdav", "data.cost", data.cost.size, data.tree.size);
+    require_starts("mdav", "data.tree_at", data.tree_at, data.tree.size);
+    for (i64 card : data.card) require_number("mdav", "data.card", card, 0, data.tree.size);
+    require_number("mdav", "k", k, 1, NO_LIMIT / 3);
     Mdav(data, k, ids).run();
 }
 

@@ -19,6 +19,7 @@ void nearest_block(
     require_size("nearest_block", "first", first.size, points.rows);
     require_size("nearest_block", "best", best.size, points.rows);
     require_size("nearest_block", "tied", tied.size, points.rows);
+    require_range("nearest_block", start, stop, points.rows);
     for (i64 i = start; i < stop; ++i) {
         Span<const double> point = points[i];
         Span<const i32> code = codes[i];

@@ -79,6 +79,9 @@ void redraw_block(
     require_size("redraw_block", "codes", codes.rows, bounds.size + 1);
     require_size("redraw_block", "slots.at", slots.at.size, codes.rows + 1);
     require_size("redraw_block", "slots.other", slots.other.size, slots.keep.size);
+    require_starts("redraw_block", "slots.at", slots.at, slots.keep.size);
+    require_range("redraw_block", start, stop, rows.size);
+    require_number("redraw_block", "redraw", redraw, 0, codes.rows);
     // Words of a few records at a time stay in the nearest cache.
     constexpr i64 BATCH = 512;
     Array<double> which(BATCH), what(BATCH);

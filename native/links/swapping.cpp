@@ -34,6 +34,7 @@ void pair_apart(
     require_size("pair_apart", "area", area.size, partner.size);
     require_size("pair_apart", "wanted", wanted.size, partner.size);
     require_size("pair_apart", "draws", draws.size, partner.size);
+    require_starts("pair_apart", "starts", starts, members.size);
     for (i64 group = 0; group < starts.size - 1; ++group) {
         Span<const i64> mine = members.slice(starts[group], starts[group + 1]);
         for (i64 one : mine) {

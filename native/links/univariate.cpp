@@ -6,6 +6,7 @@ namespace {
 
 void shortest_path(Span<const double> values, i64 k, Span<i32> ids) {
     require_size("shortest_path", "ids", ids.size, values.size);
+    require_number("shortest_path", "k", k, 1, NO_LIMIT / 2);
     const i64 n = values.size;
     if (n < 2 * k) {
         ids.fill(0);

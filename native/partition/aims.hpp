@@ -6,7 +6,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "shared/array.hpp"
+#include "shared/bind.hpp"
 
 namespace shoal {
 
@@ -21,6 +21,14 @@ struct Aim {
     using Fields = std::tuple<
         Span<const i32>, i64, Span<const i64>, double, Optional<Span<const i64>>, Optional<Span<const i64>>>;
     static constexpr const char* names = "labels, kinds, numbers, unit, at, counts";
+
+    void check(const char* kernel, i64 rows) const {
+        if (numbers.size) require_size(kernel, "aim.numbers", numbers.size, kinds);
+        if (at) require_room(kernel, "aim.at", at->size, rows + 1);
+        else require_room(kernel, "aim.labels", labels.size, rows);
+        // Both or neither.
+        if (at || counts) require_size(kernel, "aim.counts", counts->size, at ? labels.size : 0);
+    }
 
     // First label of a row or cell, and the one after its last; and how many rows have it.
     i64 first(i64 unit) const { return at ? (*at)[unit] : unit; }

@@ -108,6 +108,8 @@ void cut_all(
 ) {
     struct { i64 a, b; } stack[128];
     for (i64 part = 0; part < middles.size; ++part) {
+        middles[part] = starts[part];
+        if (starts[part] == starts[part + 1]) continue;
         stack[0] = {starts[part], starts[part + 1]};
         bool first = true;
         for (i64 depth = 1; depth;) {
@@ -134,7 +136,12 @@ void cut_parts(
     const Work<Code>& work, Span<const i64> starts, const Prices& p, const Optional<Judged>& judged, const Options& options,
     bool best, const Optional<Aim>& aim, bool once, Span<i64> middles
 ) {
+    work.check("cut_parts", p);
+    require_size("cut_parts", "work.ends", work.ends.size, work.codes.rows);
+    require_starts("cut_parts", "starts", starts, work.codes.rows);
     require_size("cut_parts", "middles", middles.size, starts.size - 1);
+    if (aim) aim->check("cut_parts", work.codes.rows);
+    require_number("cut_parts", "options.k", options.k, 1, NO_LIMIT);
     if (work.weights && work.spare_weights) {
         Weights weights{*work.weights}, spare{*work.spare_weights};
         cut_all(work, starts, p, judged, options, best, aim, once, middles, weights, spare);

@@ -8,6 +8,7 @@
 #include "partition/bestcut.hpp"
 #include "partition/weights.hpp"
 #include "price/cells.hpp"
+#include "shared/bind.hpp"
 
 namespace shoal {
 
@@ -23,6 +24,17 @@ struct Work {
     using Fields = std::tuple<
         Table<Code>, Table<Code>, Span<i32>, Span<i32>, Span<u8>, Optional<Span<i64>>, Optional<Span<i64>>>;
     static constexpr const char* names = "codes, spare, order, spare_order, ends, weights, spare_weights";
+
+    void check(const char* kernel, const Prices& p) const {
+        require_size(kernel, "prices.kind", p.columns(), codes.columns);
+        require_room(kernel, "prices.kind", p.columns(), 1);
+        require_shape(kernel, "work.spare", spare, codes.rows, codes.columns);
+        require_size(kernel, "work.order", order.size, codes.rows);
+        require_size(kernel, "work.spare_order", spare_order.size, codes.rows);
+        if (weights) require_size(kernel, "work.weights", weights->size, codes.rows);
+        // Both or neither.
+        if (weights || spare_weights) require_size(kernel, "work.spare_weights", spare_weights->size, weights->size);
+    }
 };
 
 // A cut of column `a`: rows below `value` go left, and the first `ties` that are equal to it; `left` counts both.

@@ -35,6 +35,7 @@
 // This header includes neither Python nor nanobind, and its templates only unpack arguments that module.cpp has loaded by a
 // table of their types: every kernel instantiates them, so that they decide how long the build takes.
 #pragma once
+#include <string>
 #include <tuple>
 
 #include "array.hpp"
@@ -272,6 +273,13 @@ void require_size(const char* kernel, const char* argument, i64 given, i64 wante
 
 // Raise TypeError unless an array has at least so many entries: for buffers that may have more room than is used.
 void require_room(const char* kernel, const char* argument, i64 given, i64 least);
+
+// Raise TypeError unless a table has so many rows and columns.
+template <class T>
+void require_shape(const char* kernel, const std::string& argument, Table<T> given, i64 rows, i64 columns) {
+    require_size(kernel, argument.c_str(), given.rows, rows);
+    require_size(kernel, (argument + (argument.back() == 's' ? "' columns" : "'s columns")).c_str(), given.columns, columns);
+}
 
 // Raise TypeError unless a number is in a range, both ends included.
 void require_number(const char* kernel, const char* argument, i64 given, i64 least, i64 most);

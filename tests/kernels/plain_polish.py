@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from shoal.kernels.cluster.relocate import Limits
 
 EPSILON, PATIENCE = 1 << 8, 3
 WORD = (1 << 64) - 1
+FAR = (1 << 63) - 1
 Price = Callable[[Sequence[int]], int]
 
 
@@ -23,8 +25,12 @@ def shuffled(n: int, seed: int) -> list[int]:
     return out
 
 
-def deal(pool: Sequence[int], turn: Sequence[int], k: int, price: Price) -> tuple[int, list[int]]:
-    """Grow groups of k records from seeds, then add the rest; return the price of all, and the group of each."""
+def deal(pool: Sequence[int], turn: Sequence[int], k: int, price: Price, most: int = FAR) -> tuple[int, list[int]]:
+    """Grow groups of k records from seeds, then add the rest; return the price of all, and the group of each.
+
+    Give up, with the price FAR, as soon as groups of k cost `most`. A record that costs a group no more than before
+    does not change its cells: only where two levels cost the same, later prices may differ by that.
+    """
     labels = [-1] * len(pool)
     groups: list[list[int]] = []
 
@@ -33,20 +39,24 @@ def deal(pool: Sequence[int], turn: Sequence[int], k: int, price: Price) -> tupl
 
     for g in range(len(pool) // k):
         chosen = next(i for i in turn if labels[i] < 0)
-        groups.append([])
-        for size in range(1, k + 1):
+        labels[chosen] = g
+        groups.append([pool[chosen]])
+        for _ in range(k - 1):
+            chosen = min(free(), key=lambda i, mine=groups[g]: price([*mine, pool[i]]))
             labels[chosen] = g
-            groups[g].append(pool[chosen])
-            if size < k:
-                chosen = min(free(), key=lambda i, mine=groups[g]: price([*mine, pool[i]]))
+            if price([*groups[g], pool[chosen]]) != price(groups[g]):
+                groups[g].append(pool[chosen])
+        if k * sum(map(price, groups)) >= most:
+            return FAR, labels
+    costs, sizes = [price(mine) for mine in groups], [k] * len(groups)
     for i in free():
-
-        def rise(g: int, row: int = pool[i]) -> int:
-            return whole([*groups[g], row], price) - whole(groups[g], price)
-
-        labels[i] = min(range(len(groups)), key=rise)
-        groups[labels[i]].append(pool[i])
-    return sum(whole(mine, price) for mine in groups), labels
+        then = [price([*mine, pool[i]]) for mine in groups]
+        rises = [(size + 1) * more - size * cost for more, size, cost in zip(then, sizes, costs, strict=True)]
+        g = labels[i] = rises.index(min(rises))
+        groups[g].append(pool[i])
+        costs[g] = then[g]
+        sizes[g] += 1
+    return sum(size * cost for size, cost in zip(sizes, costs, strict=True)), labels
 
 
 def whole(rows: Sequence[int], price: Price) -> int:
@@ -55,7 +65,10 @@ def whole(rows: Sequence[int], price: Price) -> int:
 
 
 class PlainPolish:
-    """One zone of groups; records that came last into a group are listed first, and the first of equals is chosen."""
+    """One zone of groups; records that came last into a group are listed first, and the first of equals is chosen.
+
+    Some changes are not looked at because no price falls when a group grows. Where one may, they are not found.
+    """
 
     def __init__(
         self, groups: list[list[int]], price: Price, allowed: Callable[[Sequence[int]], bool], near: list[list[int]],
@@ -106,15 +119,18 @@ class PlainPolish:
             if len(other) >= self.limits.largest:
                 continue
             before = self.whole(mine) + self.whole(other)
-            options = []
+            options, bounds = [], []
             if len(mine) > self.limits.k:
                 options.append((self.whole(rest) + self.whole([*other, r]) - before, -1))
+                bounds.append(-FAR)
             if self.price(rest) < self.price(mine) - EPSILON:
                 for s in other:
                     swapped = [i for i in other if i != s]
-                    options.append((self.whole([*rest, s]) + self.whole([*swapped, r]) - before, s))
-            for change, partner in options:
-                if change < least:
+                    here = self.whole([*rest, s]) - before
+                    bounds.append(here + len(other) * self.price(swapped))
+                    options.append((here + self.whole([*swapped, r]), s))
+            for bound, (change, partner) in zip(bounds, options, strict=True):
+                if bound < least and change < least:
                     least, best = change, (h, partner)
         return best
 
@@ -125,7 +141,8 @@ class PlainPolish:
                 continue
             found = [self.cheapest_home(r, z) for r in mine]
             homes = [h for _, h in found]
-            if -1 not in homes and sum(rise for rise, _ in found) < self.whole(mine) - EPSILON:
+            spent = accumulate(rise for rise, _ in found)
+            if -1 not in homes and max(spent) < self.whole(mine) - EPSILON:
                 self.done[2] += self.relocate(mine, homes)
 
     def cheapest_home(self, r: int, z: int) -> tuple[int, int]:
@@ -150,7 +167,7 @@ class PlainPolish:
             least, homes = sum(self.whole(self.groups[h]) for h in around) - EPSILON, None
             for attempt in range(limits.tries if len(around) > 1 and len(pool) >= limits.k else 0):
                 turn = shuffled(len(pool), seed + t * limits.tries + attempt)
-                price, labels = deal(pool, turn, limits.k, self.price)
+                price, labels = deal(pool, turn, limits.k, self.price, least)
                 if price < least:
                     least, homes = price, [numbers[label] for label in labels]
             if homes is not None and self.relocate(pool, homes):

@@ -72,3 +72,9 @@ def test_large_classes_and_tiny_shares() -> None:
 def test_several_classes_at_once() -> None:
     first, _ = inverse_moments(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0]))
     assert first.tolist() == pytest.approx([1, 1 / 2, 1 / 3])
+
+
+@pytest.mark.parametrize("sizes", [[0], [2, -1]])
+def test_classes_without_people_are_refused(sizes: list[int]) -> None:
+    with pytest.raises(ValueError, match="must be at least 1"):
+        inverse_moments(np.array(sizes), np.full(len(sizes), 0.7))

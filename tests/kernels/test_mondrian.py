@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.prices import prices_of
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError
@@ -44,6 +45,20 @@ def groups_of(table: Table, specs: Sequence[dict[str, Any]], **options: Any) -> 
     assert recoding.ids.min() == 0
     assert recoding.ids.max() == recoding.groups - 1
     return {frozenset(np.flatnonzero(recoding.ids == group).tolist()) for group in range(recoding.groups)}
+
+
+def test_empty_parts_stay_as_they_are() -> None:
+    """Wherever they lie; the others are cut as if they were alone."""
+    table = read(pl.DataFrame({"a": np.arange(12) % 7, "b": np.arange(12) % 5}), quasi=["a", "b"])
+    ends = []
+    for starts in ([0, 12], [0, 0, 12, 12], [0, 0, 0, 12]):
+        codes, order = np.ascontiguousarray(table.quasi_codes.T, dtype=np.int32), np.arange(12, dtype=np.int32)
+        work = mondrian.Work(codes, codes.copy(), order, order.copy(), np.zeros(12, dtype=np.uint8))
+        options = mondrian.Options(3, False, False)
+        middles = mondrian.cut_parts(work, np.array(starts), prices_of(table.domain), None, options, True, None, False)
+        assert [middles[at] for at in range(len(starts) - 1) if starts[at] == starts[at + 1]] == starts[1:-1]
+        ends.append((order.tolist(), work.ends.tolist()))
+    assert ends[0] == ends[1] == ends[2]
 
 
 class Reference:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms import polish as polishing
@@ -20,6 +20,7 @@ from shoal.kernels.cluster.mending import price_groups
 from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
 from shoal.kernels.cluster.polish import dissolve, improve, regroup
 from shoal.kernels.cluster.relocate import Limits, Scene
+from shoal.kernels.price.cells import Prices
 from tests.algorithms.cluster.loukides import problem_of
 from tests.algorithms.test_polish import people
 from tests.conftest import many
@@ -30,9 +31,9 @@ Change = Callable[..., None]
 FAR = np.iinfo(np.int64).max
 
 
-def price_of(table: Any) -> Callable[[Sequence[int]], int]:
+def price_of(table: Any, prices: Prices) -> Callable[[Sequence[int]], int]:
     """Price a record of a group, in ticks; `test_groups.py` compares these with what the loss is by definition."""
-    prices, codes, known = prices_of(table.domain), table.quasi_codes, {}
+    codes, known = table.quasi_codes, {}
 
     def price(rows: Sequence[int]) -> int:
         key = frozenset(rows)
@@ -48,9 +49,11 @@ def price_of(table: Any) -> Callable[[Sequence[int]], int]:
 class Both:
     """The same zones of groups for the kernels and for plain Python."""
 
-    def __init__(self, seed: int, n: int, k: int, zones: int, diverse: bool) -> None:
+    def __init__(
+        self, seed: int, n: int, k: int, zones: int, diverse: bool, values: Sequence[float] | None = None
+    ) -> None:
         rng = np.random.default_rng(seed)
-        table = people(seed, n)
+        table = people(seed, n).knowing(research={"rv": {"town": values}} if values else {})
         models = [{"name": "k", "k": k}, *([{"name": "distinct-l", "l": 2}] if diverse else [])]
         problem = problem_of(table, models)
         cuts = np.flatnonzero(rng.integers(0, 2, n // k - 1)) * k + k
@@ -68,7 +71,7 @@ class Both:
         codes = records.T
         self.flags = [rng.integers(0, 2, n).astype(np.uint8) * 2 for _ in range(2)] + [np.zeros(n, dtype=np.uint8)]
         self.scene = Scene(codes, near, order, self.zone, *self.flags)
-        target = Target(problem, Aim("lm"), order)
+        target = Target(problem, Aim("rv" if values else "lm"), order)
         self.prices = target.prices(None)
         self.groups = make_groups(self.prices, codes, labels, target.exposure(self.zone.size))
         self.judged = (problem.judge.rules, sensitive_codes(problem), self.prices) if diverse else None
@@ -77,7 +80,7 @@ class Both:
         def allowed(rows: Sequence[int]) -> bool:
             return not diverse or (len(rows) >= k and len({int(secret[r]) for r in rows}) >= 2)
 
-        priced = price_of(table)
+        priced = price_of(table, self.prices)
         self.plain = PlainPolish(
             [np.flatnonzero(labels == g).tolist() for g in range(self.zone.size)],
             lambda rows: priced([int(order[r]) for r in rows]), allowed, near.tolist(), self.zone.tolist(), self.limits,
@@ -104,7 +107,20 @@ class Both:
 @settings(max_examples=many(15, 150), deadline=None)
 @given(seed=SEEDS, n=st.integers(12, 40), k=st.integers(2, 4), zones=st.integers(1, 2))
 def test_groups_change_as_in_plain_python(seed: int, n: int, k: int, zones: int, diverse: bool) -> None:
-    both = Both(seed, n, k, zones, diverse)
+    compare(Both(seed, n, k, zones, diverse), zones, seed)
+
+
+@pytest.mark.parametrize("values", [[0, 2, 1], [1, 0, 1], [3, 1, 2], [2, 1, 0]])
+@settings(max_examples=many(15, 150), deadline=None)
+@given(seed=SEEDS, n=st.integers(12, 40), k=st.integers(2, 4))
+@example(seed=4, n=24, k=3)
+def test_research_values_may_rise_with_the_level(seed: int, n: int, k: int, values: list[float]) -> None:
+    """A group may get cheaper by one more record, so that no exchange may be left out for what a part of it costs."""
+    compare(Both(seed, n, k, 1, False, values), 1, seed)
+
+
+def compare(both: Both, zones: int, seed: int) -> None:
+    """Change groups in two rounds."""
     for round_ in range(2):
         for z in range(zones):
             records = both.rng.permutation(np.flatnonzero(both.zone[both.groups.ids] == z))
@@ -132,7 +148,7 @@ def test_records_are_dealt_as_in_plain_python(seed: int, n: int, k: int) -> None
     turn = np.random.default_rng(seed).permutation(n)
     exposure = Target(problem_of(table, [{"name": "k", "k": 2}]), Aim("lm"), np.arange(n)).exposure(1)
     total = _native.probe_deal(prices_of(table.domain), exposure, codes, turn, k, FAR, labels)
-    assert (total, labels.tolist()) == deal(range(n), turn.tolist(), k, price_of(table))
+    assert (total, labels.tolist()) == deal(range(n), turn.tolist(), k, price_of(table, prices_of(table.domain)))
 
 
 @pytest.mark.reference("offer_windows", "offer_neighbours")
@@ -140,7 +156,8 @@ def test_records_are_dealt_as_in_plain_python(seed: int, n: int, k: int) -> None
 @given(seed=SEEDS, n=st.integers(2, 40), width=st.integers(1, 3))
 def test_near_records_are_listed_as_in_plain_python(seed: int, n: int, width: int) -> None:
     table, rng = people(seed, n), np.random.default_rng(seed)
-    price, prices = price_of(table), prices_of(table.domain)
+    prices = prices_of(table.domain)
+    price = price_of(table, prices)
     codes = np.ascontiguousarray(table.quasi_codes.T).T
     most = int(rng.integers(1, 20))
     near, distance = np.full((n, most), -1, dtype=np.int32), np.full((n, most), FAR)

@@ -50,6 +50,35 @@ STRUCTS = {
     "owner codes counts": "owner n; codes n; counts n",
     "indptr codes counts known": "indptr g+1; codes n; counts n; known g",
 }
+SHOWN = (
+    "{0}.secrets.codes n,c; {0}.unit c; {0}.step_at c; {0}.total g,c; {0}.known g,c; {0}.brings g,b; {0}.bring_at c; "
+    "{0}.own n,c"
+)
+CELLS = "{0}.low g,m; {0}.high g,m; {0}.bits g,0"
+PRICED = "priced.cells.low m,g; priced.cells.high m,g; priced.cells.bits 0,g; priced.size g; priced.loss g"
+GROUPS = (
+    "groups.ids n; groups.after n; groups.before n; groups.bare n; groups.head g; groups.size g; groups.now g,m; "
+    f"groups.cost g; {CELLS.format('groups.cells')}; {SHOWN.format('groups.shown')}; prices.kind m"
+)
+POLISH = (
+    f"{GROUPS}; scene.codes n,m; scene.near n,w; scene.order n; scene.zone g; scene.quiet n; scene.calm n; "
+    "scene.touched n; done 4; judged.rules.card a; judged.data.codes a,q; judged.plain.kind >h"
+)
+# There are as many clusters as rows, because k is 1.
+POOL = (
+    "task.pool.codes n,m; task.pool.subjects n; task.pool.turn n; task.starts p+1; task.prices.kind m; {0}found.ids n; "
+    "{0}found.queue n; {0}found.clusters p; {0}found.left p; {0}made.cells.low n,m; {0}made.cells.high n,m; "
+    "{0}made.cells.bits n,0; {0}made.now n,m; {0}made.size n"
+)
+LIMITED = (
+    f"{POOL.format('result.')}; task.secrets.codes n,c; result.guard.inside n,c; result.guard.state n,c,3; "
+    "result.guard.last n; result.guard.before n"
+)
+WORK = (
+    "work.codes n,m; work.spare n,m; work.order n; work.spare_order n; work.weights n; work.spare_weights n; "
+    "prices.kind m"
+)
+SUMMARY = "summary.records b; summary.most b; summary.ties b"
 # The same of other arguments; a kernel's row names a struct's field where its length is that of another argument.
 SHAPES = {
     "alias_table": "counts n; keep n; other n",
@@ -59,45 +88,89 @@ SHAPES = {
     "children": "listed.heights a; plain a,l",
     "class_histograms": "bad g; inherits g; indptr 1",
     "climb": "listed.nodes n; listed.heights a; plain a,l; done n; allowed k,a",
+    "cluster_classes": (
+        "prices.kind m; records.codes m,n; records.value n; records.cap v; records.known v; ids n; done 4"
+    ),
+    "cluster_members": (
+        "prices.kind m; guide.role m; guide.known v; guide.axis v; guide.low v; guide.high v; guide.at m+1; "
+        "plan.rows n; plan.entry_at e+1; plan.part_at p+1; plan.codes m,e; plan.local m,e; plan.value_at p,m+1; "
+        "ids n"
+    ),
+    "cluster_subspaces": POOL.format(""),
     "count_block": "counts 256",
+    "count_far": "clusters p; far p",
+    "count_matches": "people n,m; atom_at m; found n",
     "count_node": f"codes a,n; weight n; layout.cards a,l; levels a; {BUFFERS}",
     "count_rows": f"codes m,n; rows r; cards r; weight n; {BUFFERS}",
     "count_wildcard_matches": "codes n,m; sizes n; matches n",
+    "cover_bits": "cells j,k; runs.cell_at j; runs.low r; runs.high r; atom_at j",
     "cross_counts": "at c; rows r; weight r; cells m,n; item i; share i; target n",
+    "cut_parts": (
+        f"{WORK}; work.ends n; starts p+1; middles p; aim.numbers 0; aim.labels l; aim.at >n+1; aim.counts l; "
+        "judged.rules.card a; judged.data.codes a,q; judged.tallies.at a,t"
+    ),
+    "dissolve_groups": POLISH,
     "draw_block": "key 2; rows n; out n",
+    "draw_groups": "codes n; ids n",
     "exact_counts": "asked q,v; first m+1; codes m,n; bits b,1; bit_at m; counts q",
     "expected_counts": "chance q,v; order q,m; left.starts g+1; right.starts g+1; counts q",
+    "extend_uniques": "codes k,n; cards k; owner n; last n; items s; masks s; earlier s",
     "fewest_sharing": "groups g+1; ptr n+1; counts n; fewest g",
+    "fill_groups": f"{GROUPS}; ids n; codes n,m",
+    "fill_steps": SHOWN.format("exposure"),
     "find_keys": "known w,k; table 16; wanted w,n; found n",
+    "find_roots": "parent n; roots n",
     "flag_small": "least 2",
     "flag_values": "histograms.known g; bad >g; inherits >g; gone >g",
     "gather_part": "rows n; local n; ids n",
     "group_ranges": "codes n; ids n; low g; high g",
     "group_sets": "codes n; ids n; starts g",
+    "guess_values": "scores n,v; hits n,v; confidence n; right n",
+    "guess_without": "scores p,v; person n; values n; prior v; found n",
+    "halve_part": WORK,
+    "halve_parts": WORK,
     "histograms": "offsets g+1; indptr g+1",
+    "improve_records": POLISH,
     "inherit_bounds": (
         "listed.nodes n; known.source n; known.hopeless n; done n; listed.heights a; search.plain a,l; bounds 0"
     ),
     "inverse_moments": "sizes n; shares n; inverse n; square n",
+    "join_far": f"{POOL.format('')}; far p",
+    "join_limited": LIMITED,
+    "join_near": f"{POOL.format('')}; far p",
     "judge_rule": "indptr g+1; codes n; counts n; known g; values g",
     "judge_view": "indptr g+1; codes n; counts n; known g; values g",
     "known_sizes": "offsets g+1; sizes g; subjects n; values n",
     "level_codes": "leaf a,n; layout.cards a,l; codes a,n",
     "lift_nodes": "starts g+1; node n; guard n; times n; worked g",
+    "limit_subspaces": LIMITED,
+    "list_matches": "people n,m; atom_at m; pairs 2,0",
     "list_nodes": "heights a; nodes 1; offsets 2; levels 1,a",
     "list_pairs": "prices.kind m; pair_at m",
     "lost_codes": "losing.weight n; class_of n; every v; lost v",
     "lost_prices": "lost v; prices l,v; card_at a+1; out a,l",
+    "mdav": "data.spots a,n; data.codes b,n; data.tree t; data.cost t; data.tree_at b+1; data.card b; ids n",
+    "merge_part": "prices.kind m; codes m,n; counts n; parent n",
     "mix_block": "codes n; keys n",
     "narrow": "at c; rows r; weight r; item i; share i",
+    "nearest_block": "points n,a; codes n,b; centres c,a; labels c,b; sizes c; first n; best n; tied n",
+    "nearest_groups": f"{PRICED}; prices.kind m; which w; nearest w",
     "node_cost": "search.plain a,l; levels a",
     "number_direct": "keys n; ids n",
     "number_part": "rows n; parted n; local n; firsts n; counts n",
     "number_sets": "starts g+1; numbers g",
     "number_words": "keys n; numbers n",
+    "offer_neighbours": "codes n,m; prices.kind m; before n,w; near n,w; distance n,w",
+    "offer_windows": "codes n,m; prices.kind m; near n,w; distance n,w",
     "order_bits": "bits n; order n",
+    "own_chances": "weights r,m; before m,n; after m,n; released n; found n",
     "pack_block": "codes m,n; radices m; keys n",
+    "pair_apart": "starts g+1; area n; wanted n; draws n; partner n",
+    "pair_off": "which w; nearest w",
+    "partition_part": "prices.kind m; codes m,n; local m,n; value_at m+1; key 3; ids n; repaired 3",
+    "price_clusters": f"prices.kind m; {CELLS.format('made.cells')}; made.now g,m; made.size g; out m",
     "price_gone": "gone c; first >c; levels a; layout.cards a,l; codes a,n; prices k,0; out a,k",
+    "price_groups": f"{PRICED}; prices.kind m; codes m,n; ids n; weights n",
     "price_others": (
         "sizes c; bad >c; inherits >c; first >c; levels a; layout.cards a,l; codes a,n; prices k,0; sums a"
     ),
@@ -115,13 +188,22 @@ SHAPES = {
     "probe_rules_hold": (
         "judged.rules.op r; judged.rules.card a; judged.data.codes a,n; judged.tallies.at a,k; freed r; values r"
     ),
+    "reach": "weights m; inside m; sums 1",
+    "reach_all": "weights n,m; inside m; found n",
+    "redraw_block": "codes m+1,n; rows n; key 2; bounds m; slots.keep k; slots.other k; slots.at m+2",
+    "regroup_records": POLISH,
     "restore_spare": "codes n,m; sizes n; stars n; matches n; fixed n",
     "rule_out": "listed.nodes n; hopeless n",
     "scatter_block": "keys n; next 256; rows n; parted n",
+    "shortest_path": "values n; ids n",
+    "spread_scores": "people p; scores p,v; buckets b; gains b; released r; values r",
     "subject_histograms": "offsets g+1; values n; subjects n; indptr g+1",
+    "summarise": f"buckets n; counts n; {SUMMARY}",
     "suppress_short": "codes n,m; sizes n; stars n; matches n",
     "swap_ranks": "draws n; partner n",
     "tally": "out 5",
+    "wake_records": "near n,w; touched n; quiet n; calm n",
+    "weigh": f"weights n,m; inside m; buckets n; {SUMMARY}; total n; top n; tied n",
     "widest_columns": "prices.kind m; codes m,n; starts g+1; out g",
     "worst_breaches": "starts g+1; node n; guard n; times n; out g",
 }
@@ -129,22 +211,32 @@ SHAPES = {
 STARTS = {
     "anonymise_items": "groups ptr",
     "cell_chances": "starts",
+    "cluster_members": "guide.at",
+    "count_matches": "atom_at",
+    "cover_bits": "runs.cell_at atom_at",
+    "cut_parts": "starts",
     "exact_counts": "first",
     "expected_counts": "left.starts right.starts",
     "fewest_sharing": "groups ptr",
     "flag_values": "histograms.indptr",
     "histograms": "offsets",
     "inherit_bounds": "listed.offsets",
+    "join_far": "task.starts",
     "judge_rule": "rules.ref_at rules.tree_at rules.unknown_at indptr",
     "judge_view": "indptr",
     "known_sizes": "offsets",
     "level_codes": "layout.card_at",
     "lift_nodes": "starts",
+    "list_matches": "atom_at",
     "list_pairs": "prices.place_at prices.tree_at prices.size_at",
     "lost_codes": "losing.offsets",
     "lost_prices": "card_at",
+    "mdav": "data.tree_at",
     "narrow": "at",
     "number_sets": "starts",
+    "pair_apart": "starts",
+    "partition_part": "value_at",
+    "redraw_block": "slots.at",
     "subject_histograms": "offsets",
     "widest_columns": "starts",
     "worst_breaches": "starts",
@@ -154,18 +246,21 @@ EMPTY = {
     "bucket_rows": "offsets",
     "cell_chances": "starts",
     "cross_counts": "at",
+    "cut_parts": "starts",
     "find_keys": "known",
     "group_sets": "starts",
     "histograms": "offsets",
+    "join_far": "task.starts",
     "known_sizes": "offsets",
     "number_sets": "starts",
     "pack_block": "codes",
+    "pair_apart": "starts",
     "place_keys": "known",
     "probe_growth": "rows",
     "subject_histograms": "offsets",
 }
 # Values of arguments that zeros are not right for, by the ends of their paths.
-VALUES = {"cards": 1, "n_subjects": 1, "op": 1, "shift": 60}
+VALUES = {"cards": 1, "k": 1, "n_subjects": 1, "op": 1, "shift": 60}
 RANGE = (("start", -1), ("stop", -1), ("stop", 1 << 40))
 # Numbers that are out of range: arguments, or the last entries of arrays.
 NUMBERS = {
@@ -173,34 +268,58 @@ NUMBERS = {
     "cell_chances": RANGE,
     "children": (("node", -1), ("node", 1 << 40)),
     "climb": (("node", -1), ("node", 1 << 40)),
+    "cluster_members": (("k", 0), ("part", 9)),
+    "cluster_subspaces": (("task.aim.k", 0),),
     "count_block": RANGE,
+    "count_matches": (("stop", 99),),
     "count_node": (("levels", 1),),
     "count_rows": (("rows", 1 << 40), ("cards", 0)),
+    "cover_bits": (("last", 99),),
     "cross_counts": (("begin", -1), ("begin", 1 << 40)),
+    "cut_parts": (("options.k", 0),),
     "draw_block": RANGE,
+    "draw_groups": (("l", 0),),
     "exact_counts": RANGE,
     "expected_counts": RANGE,
+    "extend_uniques": (("top", 99), ("found", 99), ("most", 0)),
     "fewest_sharing": (("labels", -1),),
+    "fill_groups": (("ids", 99),),
     "find_keys": (*RANGE, ("shift", 0), ("shift", 64)),
     "gather_part": RANGE,
     "group_ranges": (("ids", 1 << 30),),
     "group_sets": (("ids", 1 << 30),),
+    "halve_part": (("hi", 99), ("size", 0)),
+    "halve_parts": (("last", 99),),
     "inherit_bounds": (("height", -1), ("height", 1 << 40)),
+    "join_far": (("task.aim.k", 0),),
     "judge_rule": (("rule", -1), ("rule", 1 << 40), ("rules.attr", 1 << 40)),
     "judge_view": (("view.op", 0), ("view.op", 15)),
+    "limit_subspaces": (("first", -1), ("task.limits.k", 0)),
     "list_nodes": (("heights", -1),),
+    "mdav": (("k", 0),),
+    "merge_part": (("last", 99),),
     "mix_block": RANGE,
+    "nearest_block": RANGE,
+    "nearest_groups": (("stop", 99), ("window", -1)),
     "node_cost": (("w", -2), ("w", 1 << 40), ("levels", -1)),
     "number_direct": (("limit", -1),),
     "number_part": RANGE,
+    "offer_neighbours": (("last", 99),),
+    "offer_windows": (("last", 99), ("width", -1)),
     "order_bits": (("shift", 0), ("shift", 64)),
     "pack_block": RANGE,
+    "partition_part": (("k", 0),),
     "price_gone": (("levels", 1),),
+    "price_groups": (("ids", 99),),
     "probe_cells": (("column", -1),),
     "probe_failing": (("rule", -1),),
     "probe_guard_share": (("node", -1), ("guard", 1 << 40)),
+    "reach_all": (("redraw", 99),),
+    "redraw_block": (("stop", 99), ("redraw", 99)),
+    "regroup_records": (("limits.k", 0),),
     "rule_out": (("height", -1), ("above", 1 << 40)),
     "scatter_block": RANGE,
+    "shortest_path": (("k", 0),),
     "subject_histograms": (("n_subjects", 0),),
     "suppress_short": (("most", -1), ("most", 1 << 40)),
 }

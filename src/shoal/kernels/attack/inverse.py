@@ -22,6 +22,8 @@ def inverse_moments(sizes: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, 
     shares
         float64: share p of the class's population that is in the sample, above 0 and up to 1.
     """
+    if sizes.min(initial=1) < 1:
+        raise ValueError(f"The 'sizes' of inverse_moments must be at least 1. Got {sizes.min()}.")
     inverse, square = np.empty(sizes.size), np.empty(sizes.size)
     _native.inverse_moments(sizes, shares, inverse, square)
     return inverse, square

@@ -3,7 +3,8 @@
 A record whose columns S were redrawn agrees with its original outside S, so all that a released vector needs to know
 about the originals is, for each S, how many agree with it there: buckets of equal cells outside S. Weights of single
 columns come as ``weights`` (float64, vectors by columns); a set's weight is ``scale`` times the product of its
-columns'. Columns are flagged by ``inside``, uint8. Numbers of buckets, vectors and values are int32 or int64, the same
+columns' (a float); ``redraw`` is how many columns of a record are drawn anew, from 0 to all. Columns are flagged by
+``inside``, uint8. Numbers of buckets, vectors and values are int32 or int64, the same
 for all arguments of a call.
 """
 

@@ -51,7 +51,7 @@ def extend_uniques(
 
 
 def new_uniques(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-    """Start `extend_uniques` with nothing found yet about ``n`` items."""
+    """Start `extend_uniques` with nothing found yet about ``n`` items, in O(n)."""
     room = max(16, n)
     last = np.full(n, -1, dtype=np.int64)
     return last, np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64), 0

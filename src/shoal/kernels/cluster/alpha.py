@@ -30,7 +30,11 @@ def cluster_classes(
 def cluster_parts(
     p: Prices, records: Records, starts: np.ndarray, k: int, ids: np.ndarray, counts: np.ndarray, done: np.ndarray
 ) -> None:
-    """Cluster the records of every part from single records on, mending nothing; parts as in `cluster_classes`."""
+    """Cluster the records of every part from single records on, mending nothing.
+
+    Parts begin at ``starts`` (int64, with the number of records at the end); ``counts`` (int64) gets their classes, and
+    ``done`` is int64 (parts, 4). The rest, and the cost of each part, are those of `cluster_classes`.
+    """
 
     def cluster(q: int) -> None:
         first, last = starts[q], starts[q + 1]

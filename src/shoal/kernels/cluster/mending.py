@@ -36,10 +36,10 @@ def nearest_groups(
     window: int,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Find, for some groups (int64), the group among ``window`` on either side whose joining raises the price least.
+    """Find, for some groups, the group among ``window`` on either side whose joining raises the price least.
 
-    Other arguments are those of `price_groups`. The result is int64, -1 where there is no other group. Cost:
-    O(columns times ``window``) for each group.
+    ``which`` is int64, from 0 to ``groups`` - 1. Other arguments are those of `price_groups`. The result is int64, -1
+    where there is no other group. Cost: O(columns times ``window``) for each group.
     """
     nearest = np.full(which.size, -1, dtype=np.int64)
     priced = price_groups(p, codes, ids, groups, weights)

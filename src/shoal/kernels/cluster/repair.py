@@ -56,7 +56,12 @@ def partition_parts(
     repaired: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Group the records of every part as `partition_part` does; one core or several give the same groups."""
+    """Group the records of every part as `partition_part` does; one core or several give the same groups.
+
+    Parts begin at ``starts`` (int64, with the number of records at the end); ``value_at`` is int64
+    (parts, columns + 1), ``repaired`` int64 (parts, 3), and ``counts`` (int64) gets the number of groups. The cost is
+    that of every part.
+    """
 
     def partition(q: int) -> None:
         first, last = starts[q], starts[q + 1]

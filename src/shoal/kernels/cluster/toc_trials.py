@@ -15,6 +15,7 @@ def trial(task: Task, plain: Prices, increment: bool, out: np.ndarray) -> None:
     """Cluster, let leftovers join, and add to ``out`` the ticks of each column, and the number of clusters.
 
     Ticks are those of ``plain`` over all clusters, not weighted by their rows. ``out`` is int64 (columns + 1,).
+    Cost: that of `shoal.kernels.cluster.toc.cluster`, and O(leftovers times clusters times columns).
     """
     n, columns = task.pool.codes.shape
     parts = task.starts.size - 1
@@ -28,7 +29,7 @@ def trial(task: Task, plain: Prices, increment: bool, out: np.ndarray) -> None:
 
 
 def try_thresholds(task: Task, plain: Prices, deltas: np.ndarray, increment: bool) -> np.ndarray:
-    """Make one trial for each threshold; a row of results each, int64 (thresholds, columns + 1)."""
+    """Make one `trial` for each threshold (float64), at its cost; a row each, int64 (thresholds, columns + 1)."""
     out = np.zeros((deltas.size, task.pool.codes.shape[1] + 1), dtype=np.int64)
 
     def one(i: int) -> None:

@@ -49,8 +49,8 @@ def cut_parts(
 ) -> np.ndarray:
     """Cut every given part once or to the end; ``starts`` (int64) holds where each begins and, last, where all end.
 
-    Returns where each part was cut first (int64). Cost: O(rows times columns) for each level of cuts, and the rules of
-    each cut that is tried.
+    Returns where each part was cut first (int64), its start where it stays whole or is empty. Cost: O(rows times
+    columns) for each level of cuts, and the rules of each cut that is tried.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def cut_parts(
 def partition(
     work: Work, p: Prices, judged: Judged, options: Options, best: bool, aim: Aim | None = None
 ) -> None:
-    """Cut all rows to the end, see `cut_parts`; one core or several give the same parts."""
+    """Cut all rows to the end; one core or several give the same parts. Arguments and cost are those of `cut_parts`."""
     more = (p, judged, options, best, aim)
     starts = np.array([0, work.order.size], dtype=np.int64)
     # Level by level until there are enough parts to share out, then part by part.
