@@ -118,7 +118,7 @@ def problems(release: Release, manifest: Manifest) -> list[str]:
 
 
 def forgeries(manifest: Manifest) -> Iterator[tuple[str, Manifest]]:
-    """Give every forgery of the figures, the perturbation and the labels of a manifest, with what was changed."""
+    """Give every forgery of figures, perturbation, labels and columns of a manifest, with what was changed."""
     yield from _lists(manifest)
     for at, figure in enumerate(manifest.get("measured", ())):
         for label, change in _changes(figure):
@@ -135,6 +135,29 @@ def forgeries(manifest: Manifest) -> Iterator[tuple[str, Manifest]]:
             row = ["Nobody can be found.", *[None] * (depth - 2), column["hierarchy"][0][-1]]
             forged["columns"][at]["hierarchy"].append(row)
             yield f"label of {column['name']}", forged
+        for change in _descriptions(column):
+            forged = copy.deepcopy(manifest)
+            forged["columns"][at] |= change
+            yield f"{change} of {column['name']}", forged
+
+
+def _descriptions(column: Manifest) -> Iterator[Manifest]:
+    """Give free text in all that may be said of a column, but for what a publisher declares of its values."""
+    text = "Nobody can be found."
+    edges: list[Any] = [[], [[]], [["0", text]]]
+    rules: list[Manifest] = [
+        {"prefix": [text], "mask": "*"}, {"prefix": [2], "mask": text}, {"prefix": [], "mask": "*"},
+        {"widths": [text], "origin": "0"}, {"widths": ["5"], "origin": text}, {"dates": [text]},
+        {"dates": ["year", text]}, {"quantiles": [text]}, {"quantiles": []},
+        *({"intervals": {"edges": one}} for one in edges),
+    ]  # fmt: skip
+    yield from ({"builder": rule} for rule in rules)
+    if column["type"] != "ordinal":
+        yield {"order": [text]}
+    if column["type"] not in ("numeric", "date"):
+        yield {"domain": [text, text]}
+    if column["role"] != "sensitive":
+        yield {"non_answers": [text]}
 
 
 def _lists(manifest: Manifest) -> Iterator[tuple[str, Manifest]]:

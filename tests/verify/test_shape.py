@@ -93,12 +93,13 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "hierarchy": column(hierarchy=[["a", "*"]], whole=True),
     "shifted": column(role="sensitive", type="date", coded="shifted", days=3, answers=True),
     "prefix": built({"prefix": [1, 2], "mask": "*"}),
-    "widths": built({"widths": [5, 7.5], "origin": 0}),
-    "edges": built({"intervals": {"edges": [[0, 5, 10], [0, 10]]}}),
+    "widths": built({"widths": ["5", "7.5"], "origin": "-1"}),
+    "edges": built({"intervals": {"edges": [["0", "5", "10"], ["0", "10"]]}}),
     "dates": built({"dates": ["month", "year"]}),
     "quantiles": built({"quantiles": [4, 2]}),
-    "order and more": column(
-        type="ordinal", order=["a"], domain=["1", "2"], policy={}, non_answers=["a"], hierarchy=[["a"]]),
+    "order and more": column(type="ordinal", order=["a"], policy={}, hierarchy=[["a"]]),
+    "domain": column(type="numeric", domain=["1", "2"]),
+    "non-answers": column(role="sensitive", non_answers=["a"]),
 }  # fmt: skip
 
 
@@ -231,7 +232,12 @@ REFUSED: list[tuple[Any, str]] = [
         None, [], {}, {"dates": [], "note": 1}, {"prefix": [1]}, {"mask": "*"}, {"dates": ["month", None]},
         {"dates": "month"}, {"quantiles": [[4]]}, {"prefix": [1], "mask": ["*"]}, {"widths": [5], "origin": None},
         {"intervals": []}, {"intervals": {"edges": [], "note": 1}}, {"intervals": {"edges": 3}},
-        {"intervals": {"edges": [3]}}, {"intervals": {"edges": [[1], [[1]]]}})),
+        {"intervals": {"edges": [3]}}, {"intervals": {"edges": [[1], [[1]]]}},
+        {"dates": ["safe"]}, {"prefix": ["safe"], "mask": "*"}, {"prefix": [1], "mask": "**"}, {"quantiles": [True]},
+        {"widths": ["safe"], "origin": "0"}, {"widths": ["5"], "origin": 0}, {"intervals": {"edges": [["0", "safe"]]}},
+        {"intervals": {"edges": []}}, {"prefix": [-1], "mask": "*"})),
+    *((column(**{key: value}), f"Column 2 of the manifest has a '{key}' that says nothing about it.")
+      for key, value in (("order", ["safe"]), ("domain", ["a", "b"]), ("non_answers", ["safe"]))),
     # Models, verdicts and figures
     (manifest(models=[{}, 3]), "The 'models' of the manifest must be JSON objects."),
     (manifest(verdicts=[VERDICT, None]), "The 'verdicts' of the manifest must be JSON objects."),

@@ -61,7 +61,7 @@ def intervals(name: str, values: Sequence[str], edges: Sequence[Sequence[Any]]) 
         bounds = [(level[place - 1], level[place]) for level, place in zip(levels, places, strict=True)]
         rows.append([text, *(_interval(low, high, whole) for low, high in bounds), ROOT])
     rule = {"intervals": {"edges": [[plain(edge) for edge in level] for level in levels]}}
-    return _grow(name, rows, values, rule, partial(_built_again, intervals, edges=edges))
+    return _grow(name, rows, values, rule, partial(_built_again, intervals, values, edges=edges))
 
 
 def equal_width(name: str, values: Sequence[str], widths: Sequence[Any], origin: Any = 0) -> Hierarchy:
@@ -90,7 +90,7 @@ def equal_width(name: str, values: Sequence[str], widths: Sequence[Any], origin:
         labels = [_interval(low, EXACT.add(low, step), whole) for low, step in zip(lows, steps, strict=True)]
         rows.append([text, *labels, ROOT])
     rule = {"widths": [plain(step) for step in steps], "origin": plain(start)}
-    return _grow(name, rows, values, rule, partial(_built_again, equal_width, widths=widths, origin=origin))
+    return _grow(name, rows, values, rule, partial(_built_again, equal_width, values, widths=widths, origin=origin))
 
 
 def quantiles(
@@ -145,9 +145,11 @@ def _cut_again(tree: Hierarchy) -> Hierarchy:
     return Hierarchy.from_rows(tree.name, _cut_rows(tree.name, tree.labels[0], levels))
 
 
-def _built_again(build: Callable[..., Hierarchy], tree: Hierarchy, **options: Any) -> Hierarchy:
-    """What a builder makes of the values that are left."""
-    return build(tree.name, tree.labels[0], **options)
+def _built_again(
+    build: Callable[..., Hierarchy], values: Sequence[str], tree: Hierarchy, **options: Any
+) -> Hierarchy:
+    """What a builder makes of the values that are left, in the order that it took all of them in."""
+    return build(tree.name, [text for text in values if text in tree.leaf_code], **options)
 
 
 def prefix(name: str, values: Sequence[str], keep: Sequence[int], mask: str = "*") -> Hierarchy:
@@ -164,7 +166,8 @@ def prefix(name: str, values: Sequence[str], keep: Sequence[int], mask: str = "*
     texts = distinct(name, values)
     rows = [[text, *(text[:n] + mask * (len(text) - n) for n in lengths), ROOT] for text in texts]
     try:
-        return _grow(name, rows, values, {"prefix": list(lengths), "mask": mask})
+        rule = {"prefix": list(lengths), "mask": mask}
+        return _grow(name, rows, values, rule, partial(_built_again, prefix, values, keep=keep, mask=mask))
     except HierarchyError as error:
         if "" in texts:
             raise

@@ -43,7 +43,9 @@ class Hierarchy:
         Whether its groups follow from how often values occur, so that who is suppressed may have moved them.
     relabel
         Gives a part of the tree the labels that its values lead to, where labels depend on the values below them and
-        beside them; None where every label is a value's own or was written by somebody.
+        beside them, and its rows the order of these values; None where somebody wrote labels and order down.
+    places
+        Place of each leaf in the order of the values that are published; None where it is the order of the leaves.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Hierarchy:
     public: bool = False
     counted: bool = False
     relabel: Callable[[Hierarchy], Hierarchy] | None = None
+    places: np.ndarray | None = None
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.name!r}, height={self.height}, n_leaves={self.n_leaves})"
@@ -109,19 +112,30 @@ class Hierarchy:
         there
             Flag of each leaf. Nodes above none of them have labels that no cell can have; missing cells keep theirs.
         """
-        rows = [row for row, flag in zip(self.rows(), there.tolist(), strict=True) if flag and row[0] != MISSING]
-        if self.relabel is None or not rows:
+        if self.relabel is None or not (there & (np.array(self.labels[0]) != MISSING)).any():
             return self
-        fresh = self.relabel(self.with_rows(rows))
-        labels = [list(self.labels[0]), *([f"{label}\0" for label in names] for names in self.labels[1:])]
+        fresh = self.part(there)
+        released = set(fresh.labels[0])
+        groups = {label for names in fresh.labels[1:] for label in names}
+        # A group may have the name of a value that nobody has any more.
+        leaves = [f"{one}\0" if one in groups and one not in released else one for one in self.labels[0]]
+        labels = [leaves, *([f"{label}\0" for label in names] for names in self.labels[1:])]
+        places = np.full(self.n_leaves, self.n_leaves)
         for row in [*fresh.rows(), *(row for row in self.rows() if row[0] == MISSING)]:
+            leaf = self.leaf_code[row[0]]
+            places[leaf] = fresh.leaf_code.get(row[0], fresh.n_leaves)
             for level, label in enumerate(row):
-                labels[level][self.ancestors[level, self.leaf_code[row[0]]]] = label
+                labels[level][self.ancestors[level, leaf]] = label
         # A group of all values that exist is called as the root, and so is everything else on its level.
         root = self.labels[-1][0]
-        return replace(
-            self, labels=tuple((root,) * len(names) if root in names else tuple(names) for names in labels)
-        )
+        named = tuple((root,) * len(names) if root in names else tuple(names) for names in labels)
+        return replace(self, labels=named, places=places)
+
+    def part(self, there: np.ndarray) -> Hierarchy:
+        """Build the tree that only some of its values, missing ones left out, would have led to."""
+        rows = [row for row, flag in zip(self.rows(), there.tolist(), strict=True) if flag and row[0] != MISSING]
+        made = self.with_rows(rows)
+        return made if self.relabel is None else self.relabel(made)
 
     def with_missing(self) -> Hierarchy:
         """The same tree with ``<missing>`` as its last leaf, directly under the root."""

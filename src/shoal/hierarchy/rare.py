@@ -7,7 +7,7 @@ of the hierarchy, so that a release says which cells it happened to, and a searc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -41,23 +41,32 @@ def rare_together(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hie
     >>> rare_together(tree, {"cat": 9, "dog": 8, "newt": 2, "eft": 1}, 3).rows()[2]
     ['newt', 'other', '*']
     """
-    rows = []
-    for parent, paths in groupby(tree.rows(), key=lambda path: path[1:]):
-        mine = list(paths)
-        some = _joined([path[0] for path in mine if path[0] != MISSING], counts, least)
-        label = _free(OTHER if parent in ([], [tree.labels[-1][0]]) else f"{OTHER} {parent[0]}", tree)
-        rows += [[path[0], label if path[0] in some else path[0], *(parent or [ROOT])] for path in mine]
-    made = replace(Hierarchy.from_rows(tree.name, rows), relabel=_alone_again)
+    some: set[str] = set()
+    for _, paths in groupby(tree.rows(), key=lambda path: path[1:]):
+        some |= _joined([path[0] for path in paths if path[0] != MISSING], counts, least)
+    made = replace(_labelled(tree, some), counted=True, relabel=partial(_together_again, tree))
     return made.with_missing() if MISSING in tree.leaf_code else made
 
 
-def _alone_again(tree: Hierarchy) -> Hierarchy:
-    """The same tree, in which a rare value that no other is left beside is itself."""
-    rows = tree.rows()
-    often = Counter(row[1] for row in rows)
-    return Hierarchy.from_rows(
-        tree.name, [[row[0], row[1] if often[row[1]] > 1 else row[0], *row[2:]] for row in rows]
-    )
+def _labelled(tree: Hierarchy, some: Collection[str]) -> Hierarchy:
+    """A tree with a level above the values, on which some of them have one label under each parent."""
+    rows, taken = [], set(tree.node_labels)
+    for leaf, *parent in tree.rows():
+        label = _free(OTHER if parent in ([], [tree.labels[-1][0]]) else f"{OTHER} {parent[0]}", taken)
+        rows.append([leaf, label if leaf in some else leaf, *(parent or [ROOT])])
+    return Hierarchy.from_rows(tree.name, rows)
+
+
+def _together_again(whole: Hierarchy, tree: Hierarchy) -> Hierarchy:
+    """The same groups of rare values, named beside the values that are left; a value that is left alone is itself."""
+    joined = {row[0]: row[1] for row in tree.rows() if row[0] != row[1]}
+    often = Counter(joined.values())
+    return _labelled(_part(whole, tree), {value for value, label in joined.items() if often[label] > 1})
+
+
+def _part(whole: Hierarchy, tree: Hierarchy) -> Hierarchy:
+    """The part of the hierarchy before anything joined that has the values of another one."""
+    return whole.part(np.array([label in tree.leaf_code for label in whole.labels[0]]))
 
 
 def rare_tails(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hierarchy:
@@ -97,9 +106,7 @@ def _tails_again(whole: Hierarchy, kept: Sequence[int], tree: Hierarchy) -> Hier
     whole, kept
         The intervals before any of them joined, and which of their levels there are.
     """
-    left = tree.leaf_code
-    plain = whole.labelled_for(np.array([label in left for label in whole.labels[0]]))
-    paths = [path for path in plain.rows() if path[0] in left]
+    paths = _part(whole, tree).rows()
     levels: list[list[str]] = []
     below = above = False  # whether there is such a tail on the level before
     for at, level in enumerate(kept, 1):
@@ -126,9 +133,9 @@ def _joined(values: Sequence[str], counts: Mapping[str, int], least: int) -> set
     return set(found) if len(found) > 1 else set()
 
 
-def _free(label: str, tree: Hierarchy) -> str:
+def _free(label: str, taken: Collection[str]) -> str:
     """A label that means nothing else in the column."""
-    while label in tree.node_labels:
+    while label in taken:
         label += " (rare)"
     return label
 

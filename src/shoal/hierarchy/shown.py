@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
+
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 
 Rows = list[list[str | None]]
@@ -26,17 +28,23 @@ def shown_entry(tree: Hierarchy, labels: Collection[str]) -> dict[str, Any]:
 def shown_rows(tree: Hierarchy, labels: Collection[str]) -> Rows:
     """The path of every label that stands in a release, in depth-first order, each node before those below it.
 
+    Nodes are in the order of their first published values: those of suppressed people decide nothing.
+
     Where groups follow from how often values occur, labels above one are left out unless they stand in the release
     themselves. The root's path is always there.
     """
     wanted = {*labels, tree.labels[-1][0]}
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, tuple[int, int, int]] = {}
+    places = np.arange(tree.n_leaves) if tree.places is None else tree.places
     for level, names in enumerate(tree.labels):
-        for node, label in enumerate(names):
+        leaves = tree.node_first[tree.offsets[level] : tree.offsets[level + 1]]
+        first = np.minimum.reduceat(places, leaves)
+        for label, place, leaf in zip(names, first.tolist(), leaves.tolist(), strict=True):
             if label in wanted and label not in found:  # on its lowest level
-                found[label] = level, int(tree.node_first[tree.offsets[level] + node])
+                found[label] = place, -level, leaf
     rows: Rows = []
-    for level, leaf in sorted(found.values(), key=lambda place: (place[1], -place[0])):
+    for _, depth, leaf in sorted(found.values()):
+        level = -depth
         path = [tree.labels[at][tree.ancestors[at, leaf]] for at in range(level, tree.height + 1)]
         rows.append([*[None] * level, *(one if not tree.counted or one in wanted else None for one in path)])
     return rows

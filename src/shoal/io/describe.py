@@ -354,7 +354,7 @@ def _column(
     ranged = [name for model in models if model.ranged for name in model.columns(domain.schema.sensitive)]
     if name in ranged and column.policy is not None and column.policy.plain is not None:
         entry["policy"] = _shown_ranges(column.policy.plain, standing)
-    if column.spec.non_answers:
+    if column.spec.non_answers and column.role == "sensitive":
         entry["non_answers"] = [str(value) for value in column.spec.non_answers]
     return entry
 

@@ -216,8 +216,9 @@ class Told:
         self, frame: pl.DataFrame, schema: Schema, name: str | None, backend: Any, often: Mapping[str, Any]
     ) -> Table:
         frame = as_declared(frame, schema)
-        refuse_undeclared_dates(frame, schema, self.hierarchies)
-        made = self._trees(frame, schema, often)
+        taking_part = self._taking_part(frame, schema)
+        refuse_undeclared_dates(taking_part, schema, self.hierarchies)
+        made = self._trees(taking_part, often)
         everybody = None
         if self.population is not None:
             mine = {name: schema.specs[name] for name in schema.quasi if name in schema.specs}
@@ -233,10 +234,14 @@ class Told:
         table = table.knowing(research=_research(self.research, table, self.base))
         return table if everybody is None else with_population(table, everybody)
 
-    def _trees(self, frame: pl.DataFrame, schema: Schema, often: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-        """Hierarchies by column, those that count values counting the rows that take part alone."""
-        if self.missing == "drop":
-            frame = frame.drop_nulls([name for name in schema.released if name in frame.columns])
+    def _taking_part(self, frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+        """The rows without those that are dropped, which decide nothing: not how others are read either."""
+        if self.missing != "drop":
+            return frame
+        return frame.drop_nulls([name for name in schema.released if name in frame.columns])
+
+    def _trees(self, frame: pl.DataFrame, often: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+        """Hierarchies by column, of the rows that take part."""
         return {
             column: _hierarchy(column, entry, self.base, frame, often.get(column))
             for column, entry in self.hierarchies.items()
@@ -248,11 +253,12 @@ class Told:
     def problems(self, frame: pl.DataFrame, schema: Schema) -> list[ShoalError]:
         """Everything for which some rows would be refused, where :meth:`table` stops at the first."""
         frame, found = as_declared(all_told(frame), schema), list[ShoalError]()
+        taking_part = self._taking_part(frame, schema)
         try:
-            refuse_undeclared_dates(frame, schema, self.hierarchies)
+            refuse_undeclared_dates(taking_part, schema, self.hierarchies)
         except ShoalError as error:
             found.append(error)
-        trees = self._trees(frame, schema, {}) if set(self.hierarchies) <= set(frame.columns) else {}
+        trees = self._trees(taking_part, {}) if set(self.hierarchies) <= set(frame.columns) else {}
         found += building_problems(frame, schema, trees, self.missing, self.weights)
         if found:
             return found

@@ -44,8 +44,8 @@ def build_table(
     hierarchies = dict(hierarchies or {})
     _check_names(schema, hierarchies, weights or {})
     frame = categories_as_text(frame, schema.specs)
-    for counted in (*schema.sensitive, *([schema.subject] if schema.subject is not None else [])):
-        refuse_lookalikes(told(frame[counted].unique()), schema.spec(counted).non_answers)
+    if schema.subject is not None:
+        _refuse_lookalikes(frame, schema, schema.subject)
     kept = _handle_missing(
         frame, schema, choice("the source", "missing", missing, ("error", "drop", "value"))
     )
@@ -54,6 +54,8 @@ def build_table(
     if kept is not None:
         dropped = frame.filter(~kept)
         frame, row_keys = frame.filter(kept), row_keys[kept.to_numpy()]
+    for sensitive in schema.sensitive:
+        _refuse_lookalikes(frame, schema, sensitive)
     coded = {
         column: code_held(column, schema, frame[column], hierarchies.get(column))
         for column in [*schema.quasi, *schema.sensitive]
@@ -95,11 +97,13 @@ def building_problems(
 
     tried(lambda: _check_names(schema, hierarchies, weights))
     frame = categories_as_text(frame, schema.specs)
-    for counted in (*schema.sensitive, *([schema.subject] if schema.subject is not None else [])):
-        tried(partial(refuse_lookalikes, frame[counted], schema.spec(counted).non_answers))
+    if schema.subject is not None:
+        tried(partial(_refuse_lookalikes, frame, schema, schema.subject))
     kept = tried(lambda: _handle_missing(frame, schema, missing))
     tried(lambda: _row_keys(frame, schema))
     rows = frame if kept is None else frame.filter(kept)
+    for sensitive in schema.sensitive:
+        tried(partial(_refuse_lookalikes, rows, schema, sensitive))
     coded = {
         name: tried(partial(code_column, name, schema, rows[name], hierarchies.get(name)))
         for name in [*schema.quasi, *schema.sensitive]
@@ -107,6 +111,10 @@ def building_problems(
     if None not in coded.values():
         tried(lambda: check_styles(schema, frame.columns, {name: both[0] for name, both in coded.items()}))
     return found
+
+
+def _refuse_lookalikes(frame: pl.DataFrame, schema: Schema, name: str) -> None:
+    refuse_lookalikes(told(frame[name].unique()), schema.spec(name).non_answers)
 
 
 def _check_names(schema: Schema, hierarchies: Mapping[str, Any], weights: Mapping[str, float]) -> None:

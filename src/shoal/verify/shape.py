@@ -68,6 +68,9 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "prepared": lambda column: _are_techniques(column["prepared"]),
     "whole": lambda column: "hierarchy" in column,
     "builder": lambda column: "hierarchy" in column and _is_builder(column["builder"]),
+    "order": lambda column: column["type"] == "ordinal",
+    "domain": lambda column: column["type"] in ("numeric", "date"),
+    "non_answers": lambda column: column["role"] == "sensitive",
     "days": lambda column: column.get("coded") == "shifted",
     "answers": lambda column: "coded" in column and column["role"] == "sensitive",
     "p": lambda column: column["role"] == "quasi" and column["cells"] == "value",
@@ -75,6 +78,9 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "noise": lambda column: column["role"] == "quasi" and _within(column["noise"], 0.0, math.inf),
 }
 _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
+_DATE_LEVELS = ("month", "quarter", "year", "decade")
+# Numbers are texts in a manifest, or they would be rounded.
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _TECHNIQUES = ("derived", "recoded", "top-coded", "bottom-coded", "rounded")
 # What only some kinds say, by how quasi-identifiers were made.
 _APART = {
@@ -282,16 +288,31 @@ def _within(value: Any, low: float, high: float) -> bool:
 
 
 def _is_builder(rule: Any) -> bool:
-    """Whether a rule is one of the builders', by its parameters: whole numbers, names of levels, edges."""
+    """Whether a rule is one of the builders', by its parameters: numbers, names of levels, one character."""
     if not isinstance(rule, Mapping) or set(rule) not in _BUILDERS:
         return False
-    levels = rule.get("intervals", {"edges": []})
+    levels = rule.get("intervals", {"edges": [[]]})
     if not isinstance(levels, Mapping) or set(levels) != {"edges"} or not isinstance(levels["edges"], list):
         return False
-    lists = [rule[key] for key in ("prefix", "widths", "dates", "quantiles") if key in rule] + levels["edges"]
-    given = [part for one in lists for part in (one if isinstance(one, list) else [None])]
-    given += [rule[key] for key in ("mask", "origin") if key in rule]
-    return all(_is(part, (str, int, float)) for part in given)
+    kinds = {"prefix": _is_count, "quantiles": _is_count, "widths": _is_decimal, "dates": _is_date_level}
+    lists = [(rule[key], right) for key, right in kinds.items() if key in rule]
+    lists += [(edges, _is_decimal) for edges in levels["edges"] if "intervals" in rule]
+    if not lists or not all(isinstance(one, list) and one and all(map(right, one)) for one, right in lists):
+        return False
+    mask, origin = rule.get("mask", "*"), rule.get("origin", "0")
+    return isinstance(mask, str) and len(mask) == 1 and _is_decimal(origin)
+
+
+def _is_count(part: Any) -> bool:
+    return _is(part, int) and part >= 0
+
+
+def _is_decimal(part: Any) -> bool:
+    return isinstance(part, str) and _DECIMAL.fullmatch(part) is not None
+
+
+def _is_date_level(part: Any) -> bool:
+    return part in _DATE_LEVELS
 
 
 def _check_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
