@@ -72,6 +72,40 @@ def test_intersecting_the_rows_of_a_person_by_hand() -> None:
     assert found.also["values_left"] == {"s": pytest.approx((1 + 3 * 4) / 5)}
 
 
+def test_the_classes_of_a_persons_rows_have_a_control_where_they_overlap() -> None:
+    """Ann's own classes have a alone in common; who cannot tell the classes apart keeps more of them."""
+    released = {
+        "age": ["[30,35]"] * 3 + ["[40,45]"] * 3 + ["[20,45]"] * 2,
+        "s": [*"abc", *"ade", *"fg"],
+        "who": ["ann", "bob", "cat", "ann", "dan", "eve", "gus", "hal"],
+    }
+    people = {"age": [31, 32, 33, 41, 42, 43, 20, 36], "s": released["s"], "who": released["who"]}
+    outside = {"age": [30, 44, 21, 46], "s": ["a", "a", "f", "g"], "who": ["fay", "fay", "ivy", "jon"]}
+    case = case_with(pl.DataFrame(released), pl.DataFrame(people), pl.DataFrame(outside))
+    result = attacked(case, "subject-intersection")
+    found = figures(result)
+    own, beside = found["subject-intersection:s"], found["subject-intersection-pooled:s"]
+    assert own.control is None
+    assert "no class" in result.note
+    assert own.value == pytest.approx(1 / 7)
+    # The class of gus and hal covers the rows of ann as well, so that a, f and g are left.
+    assert beside.value == 0.0
+    assert beside.control == 0.0
+    assert "Without knowing which of the classes" in beside.sentence
+    assert result.value == own.value
+
+
+def test_people_of_whom_one_value_is_left_are_told_from_those_outside_where_classes_overlap() -> None:
+    released = {"age": ["[30,35]"] * 2 + ["[30,32]"] * 2, "s": [*"aa", *"ab"], "who": ["ann", "bob", "ann", "bob"]}
+    people = {"age": [34, 35, 31, 31], "s": released["s"], "who": released["who"]}
+    outside = {"age": [33, 31, 33], "s": ["a", "a", "b"], "who": ["fay", "fay", "gil"]}
+    case = case_with(pl.DataFrame(released), pl.DataFrame(people), pl.DataFrame(outside))
+    beside = figures(attacked(case, "subject-intersection"))["subject-intersection-pooled:s"]
+    # Of ann (bob's values differ) and of fay a is left; gil is covered by the class of a as well, and has b.
+    assert beside.value == 1.0
+    assert beside.control == pytest.approx(1 / 2)
+
+
 def test_intersecting_needs_to_know_whose_rows_are_whose() -> None:
     described = manifest({"age": INTERVAL}, {"s": TEXT})
     view = public_view(pl.DataFrame({"age": ["[20,29]"] * 2, "s": list("ab")}), described)

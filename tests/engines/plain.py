@@ -69,16 +69,12 @@ class PlainRows:
             return self._count(split, len(place), attributes)
         return self._count(self._classes(classes), classes.groups, attributes)
 
-    def changing(self, classes: ClassMap, one: Attribute) -> tuple[int, int]:
-        code, values = self._coder(one), defaultdict(list)
-        for mine, row, who in zip(self._classes(classes), self.rows, self.who, strict=True):
+    def narrowed(self, classes: ClassMap, one: Attribute, possible: Possible) -> np.ndarray:
+        code, ids, values = self._coder(one), self._classes(classes), defaultdict(set)
+        for mine, row, who in zip(ids, self.rows, self.who, strict=True):
             if mine >= 0 and not one.unknown[code(row)]:
-                values[who].append(code(row))
-        several = [found for found in values.values() if len(found) > 1]
-        return sum(len(set(found)) > 1 for found in several), len(several)
-
-    def narrowed(self, classes: ClassMap, possible: Possible) -> np.ndarray:
-        narrow = set(possible.narrow(np.array(self.who), np.array(self._classes(classes))).tolist())
+                values[who].add(code(row))
+        narrow = {who for who in possible.narrow(np.array(self.who), np.array(ids)).tolist() if len(values[who]) < 2}
         return _whole(row for row, who in enumerate(self.who) if who in narrow)
 
     def _cell(self, row: dict[str, int]) -> Key:

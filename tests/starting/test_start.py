@@ -21,6 +21,7 @@ from shoal.starting.proposing import MOST_QUASI, MOST_SENSITIVE
 from shoal.starting.reading import Given, read_raw
 from shoal.starting.trying import tried
 from shoal.starting.writing import recipe_text
+from tests.models.test_across_classes import visits
 from tests.starting.awkward import hospital, survey, workbook
 
 MAKERS = {"export.csv": hospital, "staff.xlsx": workbook, "survey.sav": survey}
@@ -90,6 +91,7 @@ ROLES = {
         "sensitive": ["Diagnose", "CRP", "Kosten"],
         "drop": ["Bemerkung"],
         "subject": "Pat-Nr",
+        "across_classes": False,  # a diagnosis is often the same at both stays
     },
     "staff.xlsx": {
         "identifiers": ["Staff ID", "E-Mail"],
@@ -222,6 +224,31 @@ def test_what_a_run_would_refuse_is_mended_openly(tmp_path: Path) -> None:
 def test_bad_input(tmp_path: Path, name: str, content: str, arguments: list[str], said: str) -> None:
     (tmp_path / name).write_text(content)
     assert shell("start", tmp_path / name, *arguments) == (2, "", f"error: {said}\n")
+
+
+VISITS = {"id": "subject", "age": "quasi", "zip": "quasi", "sex": "quasi", "diagnosis": "sensitive"}
+
+
+def test_a_diagnosis_is_kept_and_people_in_several_classes_are_given_up_openly(tmp_path: Path) -> None:
+    draft = tried(draft_of(visits(1), tmp_path, roles=VISITS))
+    assert draft.columns("sensitive") == ["diagnosis"]
+    assert (draft.proposals["diagnosis"].model or {})["l"] == 3
+    (note,) = draft.mended
+    assert note.startswith("across_classes = false, since no release protects everybody")
+    text = recipe_text(draft, tmp_path)
+    assert "\nacross_classes = false" in text
+    assert f"# {note}\n" in text
+
+
+def test_fewer_values_are_asked_for_before_people_in_several_classes_are_given_up(tmp_path: Path) -> None:
+    # Classes of both sexes have two values in common, and three by themselves.
+    rows = [(f"p{at}", sex, value) for at, value in enumerate("aabb" * 9) for sex in "fm"]
+    rows += [(f"{sex}{at}", sex, value) for sex, value in ("fc", "md") for at in range(6)]
+    frame = pl.DataFrame(rows, schema=["id", "sex", "diagnosis"], orient="row")
+    draft = tried(draft_of(frame, tmp_path, roles={"id": "subject", "sex": "quasi", "diagnosis": "sensitive"}))
+    assert draft.across_classes
+    assert (draft.proposals["diagnosis"].model or {})["l"] == 2
+    assert "across_classes" not in recipe_text(draft, tmp_path)
 
 
 def test_a_recipe_is_not_overwritten_unasked(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackFigure, AttackResult
 from shoal.attacks.case import AttackCase, People
 from shoal.attacks.guessing import Answer, Pool, Rule, attack_with, attacked, has_code, nothing, only_value
-from shoal.attacks.own import in_own_class
+from shoal.attacks.own import in_own_class, pooled
 from shoal.attacks.sure import attack_both
 from shoal.kinds.base import Trait
 from shoal.params import real, whole
@@ -47,7 +47,7 @@ class ClassAttack(Attack):
         found = [one for column in fitting for one in self.figures(own, column)]
         if own is not case:
             beside = [one for column in attacked(case) if self.applies(column) for one in self.figures(case, column)]
-            found += [_pooled(one) for one in beside if one.name.split(":")[0] == self.name]
+            found += [pooled(one) for one in beside if one.name.split(":")[0] == self.name]
         found.sort(key=lambda one: one.name.split(":")[0] != self.name)
         left = ", ".join(f"'{column.name}'" for column in columns if column not in fitting)
         notes = [f"'{self.name}' does not apply to {left}."] if left else []
@@ -55,13 +55,6 @@ class ClassAttack(Attack):
             notes += [own.no_control] if own.control is None else []
             notes += [case.absent] if case.absent else []
         return self.result(found, " ".join(notes))
-
-
-def _pooled(one: AttackFigure) -> AttackFigure:
-    """A figure of somebody who cannot tell which of several classes is a person's."""
-    name, column = one.name.split(":", 1)
-    told = f"Without knowing which of the classes that cover a person is theirs: {one.sentence}"
-    return replace(one, name=f"{name}-pooled:{column}", sentence=told)
 
 
 @dataclass(frozen=True, kw_only=True)

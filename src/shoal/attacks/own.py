@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from shoal.attacks.base import AttackFigure
 from shoal.attacks.case import AttackCase
 from shoal.attacks.views import own_people
 
@@ -33,3 +34,10 @@ def in_own_class(case: AttackCase) -> AttackCase:
     else:
         own = own_people(case.view)
     return replace(case, people=own, control=None, no_control=_NO_CLASS, input_rows=None, own=None)
+
+
+def pooled(one: AttackFigure) -> AttackFigure:
+    """A figure of somebody who cannot tell which of several classes is a person's."""
+    name, column = one.name.split(":", 1)
+    told = f"Without knowing which of the classes that cover a person is theirs: {one.sentence}"
+    return replace(one, name=f"{name}-pooled:{column}", sentence=told)

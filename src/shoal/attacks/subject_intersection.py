@@ -10,7 +10,7 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, figure
 from shoal.attacks.case import AttackCase, People, View
 from shoal.attacks.guessing import attacked, pools
-from shoal.attacks.own import in_own_class
+from shoal.attacks.own import in_own_class, pooled
 from shoal.kinds.base import Trait
 from shoal.measures.intervals import wilson
 from shoal.table.column import Column
@@ -46,7 +46,9 @@ class SubjectIntersection(Attack):
     """The attacker knows the quasi-identifiers of all rows of a person and keeps the values that their classes share.
 
     Each class may have many values although all of them together have one in common. It works on values that are the
-    same in every row of a person, such as a chronic diagnosis; people whose values differ are left out.
+    same in every row of a person, such as a chronic diagnosis; people whose values differ are left out. Where cells of
+    several classes cover a row, the class is taken to be known; the figure of all of them together, and with it the
+    control, stands beside as ``subject-intersection-pooled:COLUMN``.
     """
 
     name: ClassVar = "subject-intersection"
@@ -55,15 +57,20 @@ class SubjectIntersection(Attack):
 
     def run(self, case: AttackCase) -> AttackResult:
         """One figure a sensitive column."""
-        own = _released(in_own_class(case))
+        own = in_own_class(case)
+        known = _released(own)
         found, left, notes = [], {}, []
-        for column in attacked(own):
-            people = _candidates(own.view, own.people, column)
+        for column in attacked(known):
+            people = _candidates(known.view, known.people, column)
             if not people.truth.size:
                 notes.append(f"Nobody has the same '{column.name}' in all of their rows.")
                 continue
-            found.append(_figure(own, column, people))
+            found.append(_figure(known, column, people))
             left[column.name] = float(people.values.mean())
+        if own is not case:
+            known = _released(case)
+            beside = [(column, _candidates(known.view, known.people, column)) for column in attacked(known)]
+            found += [pooled(_figure(known, column, people)) for column, people in beside if people.truth.size]
         notes += [own.no_control] if found and own.control is None else []
         return self.result(found, " ".join(notes), values_left=left)
 

@@ -298,16 +298,11 @@ class KeptRows(SizedRows):
                 subjects=part["s"].to_numpy()[kept] if people else None,
             )  # fmt: skip
 
-    def changing(self, classes: Grouped, one: Attribute) -> tuple[int, int]:
-        """How many people have different known values in rows that are in a class, and how many several such rows."""
-        with self._beside(classes) as (source, _):
-            found = self.database.ask(sql.changing(list(self._values(one).values()), source, self._known(one)))
-            return int(found["c"][0]), int(found["n"][0])
-
-    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
-        """Numbers of all rows of people for whom their classes leave too little possible."""
+    def narrowed(self, classes: Grouped, one: Attribute, possible: Possible) -> np.ndarray:
+        """Numbers of all rows of people without different known values whose classes leave too little possible."""
+        codes = list(self._values(one).values())
         with self._beside(classes) as (source, keys):
-            pairs = self.database.ask(sql.in_several(keys["g"], source))
+            pairs = self.database.ask(sql.in_several(keys["g"], source, codes, self._known(one)))
         self.database.send("narrow", {"r": possible.narrow(pairs["p"], pairs["g"])})
         return np.sort(self.database.ask(sql.rows_beside("narrow"))["r"])
 

@@ -17,7 +17,7 @@ from shoal.table.domain import Domain, Joint
 from shoal.table.guards import guards_of
 from shoal.table.history import broken_classes
 from shoal.table.membership import classes_of
-from shoal.table.possible import Possible, changing
+from shoal.table.possible import Possible, without_changing
 from shoal.table.rows import Frequency, Listed
 from shoal.table.stats import Attribute, GroupStats, unknown_flags
 from shoal.table.table import Table, part_of
@@ -124,17 +124,12 @@ class MemoryRows:
             subjects=None if subjects is None else subjects[kept],
         )  # fmt: skip
 
-    def changing(self, classes: Grouped, one: Attribute) -> tuple[int, int]:
-        """How many people have different known values in rows that are in a class, and how many several such rows."""
-        assert self.table.subjects is not None
-        values = self.table.values(one)
-        known = np.flatnonzero((self.ids(classes) >= 0) & (one.unknown[values] == 0))
-        return changing(self.table.subjects[known], values[known])
-
-    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
-        """Numbers of all rows of people for whom their classes leave too little possible."""
-        assert self.table.subjects is not None
-        return np.flatnonzero(np.isin(self.table.subjects, possible.narrow(self.table.subjects, self.ids(classes))))
+    def narrowed(self, classes: Grouped, one: Attribute, possible: Possible) -> np.ndarray:
+        """Numbers of all rows of people without different known values whose classes leave too little possible."""
+        people = self.table.subjects
+        assert people is not None
+        ids = without_changing(people, self.ids(classes), self.table.values(one), one.unknown)
+        return np.flatnonzero(np.isin(people, possible.narrow(people, ids)))
 
     def _numbered(self, name: str) -> np.ndarray:
         """int32 number of the value of every row; columns that are not coded are compared as text."""

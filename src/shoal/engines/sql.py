@@ -54,18 +54,17 @@ def in_classes(words: dict[str, str] | None, *, some_gone: bool = False) -> str:
     return f"coded JOIN classes ON {on}"
 
 
-def changing(codes: Sequence[str], source: str, where: str) -> str:
-    """How many people have rows of different codes, ``c``, and how many have several rows, ``n``."""
-    some = " OR ".join(f"min({code}) < max({code})" for code in codes)
-    each = f"SELECT CASE WHEN {some} THEN 1 END AS c FROM {source}{where} GROUP BY s HAVING count(*) > 1"
-    return f"SELECT count(c) AS c, count(*) AS n FROM ({each}) u"
+def in_several(group: str, source: str, codes: Sequence[str], where: str) -> str:
+    """The classes of people who are in several of them; a person is numbered, ``p``, by the first of their rows.
 
-
-def in_several(group: str, source: str) -> str:
-    """The classes of people who are in several of them; a person is numbered, ``p``, by the first of their rows."""
+    People are left out whose rows differ in some codes, among the rows that a condition is true of.
+    """
+    differ = " OR ".join(f"min({code}) < max({code})" for code in codes)
+    changing = f"SELECT s FROM {source}{where} GROUP BY s HAVING {differ}"
     pairs = f"SELECT s, {group} AS g, min(coded.r) AS r FROM {source} GROUP BY s, {group}"
-    each = f"SELECT g, min(r) OVER (PARTITION BY s) AS p, count(*) OVER (PARTITION BY s) AS n FROM ({pairs}) u"
-    return f"SELECT p, g FROM ({each}) w WHERE n > 1"
+    counts = "min(r) OVER (PARTITION BY s) AS p, count(*) OVER (PARTITION BY s) AS n"
+    each = f"(SELECT s, g, {counts} FROM ({pairs}) u) w"
+    return f"SELECT p, g FROM {each} LEFT JOIN ({changing}) x ON w.s = x.s WHERE n > 1 AND x.s IS NULL"
 
 
 def rows_beside(rows: str) -> str:

@@ -27,7 +27,7 @@ from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Packing
-from shoal.table.possible import Possible, changing
+from shoal.table.possible import Possible, without_changing
 from shoal.table.schema import Schema
 from shoal.table.spill import read_part, spilling
 from shoal.table.stats import Attribute, GroupStats
@@ -275,16 +275,11 @@ class StoredRows(KeptRows):
         """int32, whose row each is."""
         return _filled(self._store.parts(["s"]), "s", self.domain.n, np.int32)
 
-    def changing(self, classes: Grouped, one: Attribute) -> tuple[int, int]:
-        """How many people have different known values in rows that are in a class, and how many several such rows."""
-        values, people = self._codes(one), self._people
-        known = np.flatnonzero((self._ids(classes) >= 0) & (one.unknown[values] == 0))
-        return changing(people[known], values[known])
-
-    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
-        """Numbers of all rows of people for whom their classes leave too little possible."""
+    def narrowed(self, classes: Grouped, one: Attribute, possible: Possible) -> np.ndarray:
+        """Numbers of all rows of people without different known values whose classes leave too little possible."""
         people = self._people
-        return np.flatnonzero(np.isin(people, possible.narrow(people, self._ids(classes))))
+        ids = without_changing(people, self._ids(classes), self._codes(one), one.unknown)
+        return np.flatnonzero(np.isin(people, possible.narrow(people, ids)))
 
     def _ids(self, classes: Grouped) -> np.ndarray:
         """int32 class of every row."""

@@ -32,6 +32,7 @@ _SHARED = (
     "everybody has the same."
 )
 _ACROSS = "The values of '{}' of people with several records: the classes of their records may share a single one."
+_CHANGING = "People whose records differ in '{}': the classes of their records may share a single value."
 _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
 
 
@@ -260,7 +261,7 @@ def _not_protected(
     if domain.schema.neutral:
         found.append("Links through the neutral columns, which are published as they are.")
     if domain.by_people:
-        found += [_ACROSS.format(name) for name in sensitive if (name,) not in across]
+        found += [(_CHANGING if (name,) in across else _ACROSS).format(name) for name in sensitive]
     if not any(model.valued for model in models) and sensitive:
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
     always = _ALWAYS[1:] if any(model.membership for model in models) else _ALWAYS

@@ -93,7 +93,8 @@ def read(
     quasi_sets
         Several sets of quasi-identifiers: models hold for each set, and not for all of them together.
     across_classes
-        Whether diversity models also judge the values that all classes of a subject's rows leave possible.
+        Whether diversity models also judge the values that all classes of a subject's rows leave possible, where the
+        subject's own values are all the same.
     columns
         Names of the columns of a file without a header.
     sheet

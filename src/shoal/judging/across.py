@@ -13,41 +13,33 @@ from shoal.table.classmap import Grouped
 from shoal.table.possible import Possible
 from shoal.table.stats import Attribute, GroupStats
 
-# At most one in so many people with several known values may have different ones: a slip that some make, say, leaves
-# the values of the others as constant as they were.
-ONE_IN = 20
 Parted = tuple[Grouped, Callable[[], GroupStats]]
 
 
 def judge_people(
-    released: Released, judge: Judge, parted: Sequence[Parted], before: Sequence[tuple[str, ...]] = ()
+    released: Released, judge: Judge, parted: Sequence[Parted]
 ) -> tuple[np.ndarray, list[tuple[str, ...]], list[str]]:
     """Find the rows of people for whom too few values remain, the attributes judged so, and the models that fail.
 
-    Judged is every attribute of which hardly any released person has different values, by each model that asks for
-    values. Which these are follows from the released rows alone.
+    Judged is everybody without different known values of the attribute in released rows, by each model that asks for
+    values. Whom this leaves out follows from the released rows alone.
 
     Parameters
     ----------
     parted
         Classes by which models are judged, and who counts them: one, or one a set of quasi-identifiers.
-    before
-        Attributes that were judged already, and people suppressed for them.
     """
     rows, schema = released.rows, released.domain.schema
-    gone, across, failing = np.empty(0, dtype=np.int64), list(before), []
+    gone, across, failing = np.empty(0, dtype=np.int64), [], set()
     if not rows.domain.by_people or not schema.across_classes or not released.made.has(Trait.CLASSES):
         return gone, [], []
-    asked = list(_asked(judge))
-    for one in {one.names: one for _, one, _ in asked if one.names not in before}.values():
-        some, several = rows.changing(released.classmap, one)
-        across += [one.names] if some * ONE_IN <= several else []
-    for name, one, shares in asked:
-        for classes, counted in parted if one.names in across else ():
-            found = rows.narrowed(classes, Possible.of(counted().histograms[one.key], one, shares))
-            failing += [name] if found.size else []
+    for name, one, shares in _asked(judge):
+        across.append(one.names)
+        for classes, counted in parted:
+            found = rows.narrowed(classes, one, Possible.of(counted().histograms[one.key], one, shares))
+            failing |= {name} if found.size else set()
             gone = np.union1d(gone, found)
-    return gone, across, sorted(set(failing))
+    return gone, list(dict.fromkeys(across)), sorted(failing)
 
 
 def _asked(judge: Judge) -> Iterator[tuple[str, Attribute, np.ndarray]]:

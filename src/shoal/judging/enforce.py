@@ -38,7 +38,6 @@ def enforce(
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
     narrowed: set[str] = set()
     anew = False  # whether cells are made of the rows that are left
-    across: list[tuple[str, ...]] = []
     while True:
         hidden = _look_suppressed(released, suppressed)
         stats = _statistics(released, judge, hidden)
@@ -49,7 +48,7 @@ def enforce(
                 'released: relax the models, or set suppressed = "drop".'
             )
         if good.all():
-            gone, across, names = judge_people(released, judge, _parted(released, judge, stats), across)
+            gone, across, names = judge_people(released, judge, _parted(released, judge, stats))
             if not gone.size:
                 if not released.n_suppressed or anew:
                     return replace(released, k=judge.k, across=across)

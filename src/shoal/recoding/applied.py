@@ -60,7 +60,7 @@ class Released:
     recoding
         What the algorithm handed over.
     across
-        Attributes of which enough values remain possible for everybody over all classes of their rows.
+        Attributes of which enough values remain possible over all classes of a person's rows where these agree.
     shown
         Dictionaries of the released rows, by which they are described and published; empty where all are released.
     shared, items

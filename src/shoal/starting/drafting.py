@@ -40,6 +40,10 @@ class Draft:
         What was changed since a run would have refused it.
     tried
         Whether a run of it passes.
+    across_classes
+        Whether the values that all classes of a person's rows leave possible are judged.
+    stronger
+        The draft before models were made to ask for fewer values, None where they were not.
     """
 
     raw: Raw
@@ -53,6 +57,8 @@ class Draft:
     people: int | None = None
     mended: Sequence[str] = field(default=())
     tried: bool = False
+    across_classes: bool = True
+    stronger: Draft | None = None
 
     def columns(self, role: str) -> list[str]:
         """Columns of a role."""

@@ -62,7 +62,7 @@ def _mended(draft: Draft, error: ShoalError) -> Draft | None:
         held = _HELD.search(str(error))
         return None if held is None else _dropped(draft, held[1], "its cells hold identifiers of people")
     if isinstance(error, InfeasibleError):
-        return _weaker(draft)
+        return _weaker(draft, "over all classes of a person" in str(error))
     named = _NAMED.search(str(error))
     if named is None or named[1] not in draft.proposals:
         return None
@@ -97,13 +97,29 @@ def _without_neutral(draft: Draft) -> Draft | None:
     return _dropped(draft, most, "released as it is, it would single people out")
 
 
-def _weaker(draft: Draft) -> Draft | None:
-    """Fewer different values asked for, then a sensitive column less."""
+def _weaker(draft: Draft, people: bool) -> Draft | None:
+    """Fewer different values asked for, then people not judged over all classes, then a sensitive column less.
+
+    Parameters
+    ----------
+    people
+        Whether people fail whose rows are in several classes. Where fewer values do not help, as many are asked for
+        again.
+    """
     for one in draft.proposals.values():
         if one.model is not None and one.model.get("l", 0) > 2:
             weaker = replace(one, model={**one.model, "l": 2})
             note = f"{one.name}: 2 different values in a class, since no release has 3."
-            return replace(draft.with_proposal(weaker), mended=[*draft.mended, note])
+            stronger = draft.stronger or draft
+            return replace(draft.with_proposal(weaker), mended=[*draft.mended, note], stronger=stronger)
+    if people:
+        first = draft.stronger or draft
+        note = (
+            "across_classes = false, since no release protects everybody whose rows are in several classes: a value "
+            "that is the same in all rows of a person may be found. shoal attack counts such people "
+            "(subject-intersection)."
+        )
+        return replace(first, across_classes=False, mended=[*first.mended, note])
     guarded = draft.columns("sensitive")
     if not guarded:
         return None

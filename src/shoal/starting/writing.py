@@ -75,6 +75,9 @@ def _roles(draft: Draft) -> str:
         lines.append(f"{role} = [")
         lines += [f"    {(_value(one.name) + ','):{_COMMENT - 16}}  # {_why(one)}" for one in mine]
         lines.append("]")
+    if not draft.across_classes:
+        lines.append("# models judge classes alone, not the values that all classes of a person leave possible")
+        lines.append("across_classes = false  # (look at it)")
     return "\n".join(lines) + "\n"
 
 

@@ -105,10 +105,19 @@ class Possible:
         return left >= np.minimum(self._totals[sets].min(axis=1), ENOUGH)
 
 
-def changing(people: np.ndarray, codes: np.ndarray) -> tuple[int, int]:
-    """How many people have rows of different codes, and how many have several rows."""
+def without_changing(people: np.ndarray, classes: np.ndarray, codes: np.ndarray, unknown: np.ndarray) -> np.ndarray:
+    """Classes of rows, -1 for all rows of people who have different known values in rows that are in a class.
+
+    Parameters
+    ----------
+    people, classes, codes
+        Whose row each is, its class, negative for none, and the code of its value.
+    unknown
+        1 for each code that is no known value.
+    """
+    known = np.flatnonzero((classes >= 0) & (unknown[codes] == 0))
     count = int(people.max(initial=-1)) + 1
     low, high = np.full(count, np.iinfo(np.int64).max), np.full(count, -1, dtype=np.int64)
-    np.minimum.at(low, people, codes)
-    np.maximum.at(high, people, codes)
-    return int((low < high).sum()), int((np.bincount(people, minlength=count) > 1).sum())
+    np.minimum.at(low, people[known], codes[known])
+    np.maximum.at(high, people[known], codes[known])
+    return np.where((low < high)[people], -1, classes)

@@ -81,12 +81,11 @@ class Rows(Protocol):
         """Rows that no other row equals on some columns as they were read."""
         ...
 
-    def changing(self, classes: Grouped, one: Attribute) -> tuple[int, int]:
-        """How many people have different known values in rows that are in a class, and how many several such rows."""
-        ...
+    def narrowed(self, classes: Grouped, one: Attribute, possible: Possible) -> np.ndarray:
+        """Numbers, ascending, of all rows of people for whom their classes leave too little possible.
 
-    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
-        """Numbers, ascending, of all rows of people for whom their classes leave too little possible."""
+        People who have different known values of the attribute in rows that are in a class are left out.
+        """
         ...
 
 

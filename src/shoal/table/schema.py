@@ -160,7 +160,7 @@ class Schema:
     """Which column plays which role.
 
     ``across_classes`` is about people with several rows: whether diversity models also judge the values that all
-    classes of their rows leave possible.
+    classes of their rows leave possible, where the person's own values are all the same.
 
     Examples
     --------

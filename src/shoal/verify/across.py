@@ -15,27 +15,26 @@ from shoal.verify.types import Check
 
 _NAME = "across classes"
 _CLOSE = 1e-9
-# Of people with several answers, at most one in so many may have different ones.
-_ONE_IN = 20
 # Pairs of person and value that are looked at in one go.
 _PAIRS = 1 << 22
 
 
 def check_across(claims: Claims, facts: Sequence[Facts], asked: bool) -> list[Check]:
-    """Everybody has enough values left over all classes of their rows, of every attribute that is claimed.
+    """Everybody without different answers has enough values left over all classes of their rows.
+
+    This holds of every attribute that is claimed.
 
     Parameters
     ----------
     facts
         Who has what in which class: by all quasi-identifiers, or by each set of them.
     asked
-        Whether the recipe asks for it; then it is claimed of every attribute of which hardly anybody has two values.
+        Whether the recipe asks for it; then it is claimed of every attribute of which a model asks for values.
     """
     if not claims.people:
         return []
-    due = {names for names in across_targets(claims) if asked and _is_constant(facts[0], names)}
-    if not due <= set(claims.across):
-        detail = "The manifest's 'across_classes' lack an attribute of which hardly anybody has two values."
+    if asked and not set(across_targets(claims)) <= set(claims.across):
+        detail = "The manifest's 'across_classes' lack an attribute of which a model asks for values."
         return [Check(name=_NAME, passed=False, detail=detail)]
     found = []
     for slot in slots(claims):
@@ -47,7 +46,7 @@ def check_across(claims: Claims, facts: Sequence[Facts], asked: bool) -> list[Ch
         counted = "1 person is" if people == 1 else f"{people:,} people are"
         detail = f"{slot.promise} fails: {counted} left with too few values over all classes of their rows."
         if not people:
-            detail = f"{slot.promise} leaves everybody enough values over all classes of their rows."
+            detail = f"{slot.promise} leaves enough values over all classes of a person's rows, where these agree."
         found.append(Check(name=f"{_NAME}: {slot.label}", passed=not people, detail=detail))
     return found
 
@@ -55,30 +54,27 @@ def check_across(claims: Claims, facts: Sequence[Facts], asked: bool) -> list[Ch
 def attest_across(claims: Claims) -> list[Check]:
     """Say what a manifest claims, which only the publisher could check: whose rows are whose is not published."""
     named = ", ".join(" and ".join(names) for names in claims.across)
-    detail = f"By the publisher's evidence, all classes of a person's rows leave enough values of {named} possible."
+    detail = (
+        f"By the publisher's evidence, all classes of a person's rows leave enough values of {named} possible "
+        "where these rows do not differ."
+    )
     return [Check(name=_NAME, passed=True, detail=detail)] if claims.across else []
 
 
-def _is_constant(facts: Facts, names: tuple[str, ...]) -> bool:
-    """Whether, of people with several answers, at most one in twenty has different ones."""
-    several = _answers(facts, names).group_by("who").agg(pl.col("value").n_unique(), pl.col("rows").sum())
-    several = several.filter(pl.col("rows") > 1)
-    return int((several["value"] > 1).sum()) * _ONE_IN <= several.height
-
-
-def _answers(facts: Facts, names: tuple[str, ...]) -> pl.DataFrame:
-    held = facts.held(names)
-    return held.filter(facts.attribute(names).known[held["value"].to_numpy()])
-
-
 def _narrow(facts: Facts, names: tuple[str, ...], worth: float | np.ndarray) -> Iterator[pl.DataFrame]:
-    """People for whom the values in all of their classes are worth less than 1, and less than each class is."""
+    """People for whom the values in all of their classes are worth less than 1, and less than each class is.
+
+    People who have different answers are left out: theirs need not be in all of their classes.
+    """
     share = pl.Series(np.broadcast_to(np.minimum(worth, 1.0), len(facts.attribute(names).known)))
-    values = _answers(facts, names).select("class", "value").unique()
+    held = facts.held(names)
+    answers = held.filter(facts.attribute(names).known[held["value"].to_numpy()])
+    changing = answers.group_by("who").agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)
+    values = answers.select("class", "value").unique()
     values = values.with_columns(share.gather(values["value"]).alias("worth"))
     classes = values.group_by("class").agg(pl.len().alias("values"), pl.col("worth").sum().alias("whole"))
     # A class without an answer leaves everything possible.
-    pairs = facts.held(names).select("class", "who").unique().join(classes, on="class")
+    pairs = held.join(changing, on="who", how="anti").select("class", "who").unique().join(classes, on="class")
     # People with the same classes are looked at once.
     sets = pairs.group_by("who").agg(pl.col("class").sort()).group_by("class").agg(pl.len().alias("people"))
     sets = sets.filter(pl.col("class").list.len() > 1).with_row_index("who")

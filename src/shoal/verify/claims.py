@@ -171,7 +171,7 @@ def _sets(manifest: Mapping[str, Any], columns: Sequence[Column]) -> tuple[tuple
 
 
 def _across(manifest: Mapping[str, Any], claims: Claims) -> tuple[tuple[str, ...], ...]:
-    """Attributes of which enough values are claimed to remain for everybody over all classes of their rows."""
+    """Attributes of which enough values are claimed to remain over all classes of a person's rows where these agree."""
     where = "The manifest's 'across_classes'"
     given, found = field({"across_classes": [], **manifest}, "across_classes", Sequence), []
     if given and not claims.people:

@@ -105,7 +105,7 @@ class Setting:
     left_out
         Identifiers, and people, of rows that were read and take no part, by column: no cell may hold them either.
     across_classes
-        Whether the recipe asks that enough values remain possible for everybody over all classes of their rows.
+        Whether the recipe asks that enough values remain over all classes of a person's rows, where these agree.
     population, population_counts
         Combinations of quasi-identifiers in the population that the input was drawn from, as read, and how many people
         have each; None where no model asks for them.

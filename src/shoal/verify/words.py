@@ -57,6 +57,7 @@ _LEFT_OUT = (
 )
 _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
 _ACROSS = "The values of '{}' of people with several records: the classes of their records may share a single one."
+_CHANGING = "People whose records differ in '{}': the classes of their records may share a single value."
 _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
@@ -180,8 +181,8 @@ def _accepted(claims: Claims, codes: Sequence[str]) -> list[str]:
 
 def _across(claims: Claims) -> list[str]:
     """Which values the classes of a person's records may give away together."""
-    open_left = [one.name for one in claims.role("sensitive") if (one.name,) not in claims.across]
-    return [_ACROSS.format(name) for name in open_left] if claims.people else []
+    names = [one.name for one in claims.role("sensitive")] if claims.people else []
+    return [(_CHANGING if (name,) in claims.across else _ACROSS).format(name) for name in names]
 
 
 def _left_open(claims: Claims) -> list[str]:
