@@ -75,6 +75,11 @@ def test_rows_of_a_person_are_refused_until_they_are_acknowledged_or_people_coun
     assert refused(visits(), [*accepted, "W-ROWS"], **roles) == ()
 
 
+def test_a_subject_that_is_new_on_every_row_hides_no_repeated_number() -> None:
+    assert refused(visits(), subject="row", identifiers=["name", "number"]) == ("W-ROWS",)
+    assert refused(visits(), ["W-ROWS"], subject="row", identifiers=["name", "number"]) == ()
+
+
 def test_people_are_counted_where_a_subject_is_named() -> None:
     table = shoal.read(
         visits(), identifiers=["name"], subject="number", drop=["row"], quasi=["age", "sex"], sensitive=["disease"]
@@ -165,7 +170,16 @@ name = "{engine}"
 [output]
 folder = "out"
 """
+def wards() -> pl.DataFrame:
+    """The visits, whose patients are told apart by their exact age, while ward and name have no digits."""
+    rng = np.random.default_rng(3)
+    letters = [f"{chr(97 + one)} {chr(110 - one)}" for one in range(20)]
+    names = [letters[row // 5] for row in range(100)]
+    return visits().with_columns(name=pl.Series(names), sex=pl.Series(rng.choice(list("ABCDEF"), 100)))
+
+
 CASES = {
+    "W-ROWS of names": (wards, 'identifiers = ["name"]\ndrop = ["number"]'),
     "W-ROWS": (visits, 'identifiers = ["name"]\ndrop = ["number"]'),
     "W-ROWS of a dropped column": (visits, 'drop = ["name", "number"]'),
     "W-IDENTIFIES:number": (patients, 'neutral = ["number"]\ndrop = ["born"]'),

@@ -137,6 +137,96 @@ def test_a_declared_number_that_repeats_is_refused_whatever_its_rows_have(seed: 
     assert codes(frame, hidden=["row", "name", "born"], dropped=["number"]) == []
 
 
+def _digits(rng: np.random.Generator, *lengths: int) -> list[str]:
+    return [str(rng.integers(10 ** (length - 1), 10**length)) for length in lengths]
+
+
+IDENTIFIERS: dict[str, Callable[[np.random.Generator], str]] = {
+    "name": lambda rng: f"{letters(rng.integers(10**6))} {letters(rng.integers(10**6))}",
+    "letters": lambda rng: letters(rng.integers(10**9)),
+    "mail": lambda rng: f"{letters(rng.integers(10**6))}@example.org",
+    "health service": lambda rng: " ".join(_digits(rng, 3, 3, 4)),
+    "social security": lambda rng: "{} {} C {}".format(*_digits(rng, 2, 6, 3)),
+    "telephone": lambda rng: "+49 (170) {}".format(*_digits(rng, 7)),
+    "bank account": lambda rng: "DE{} {} {} {}".format(*_digits(rng, 2, 4, 4, 4)),
+    "code of letters and a year": lambda rng: "PAT{}".format(*_digits(rng, 4)),
+    "days as numbers": lambda rng: f"19{rng.integers(30, 99)}{rng.integers(1, 13):02d}{rng.integers(1, 29):02d}",
+    "days": lambda rng: f"19{rng.integers(30, 99)}-{rng.integers(1, 13):02d}-{rng.integers(1, 29):02d}",
+}
+
+
+@pytest.mark.parametrize("seed", range(many(2, 50)))
+@pytest.mark.parametrize("form", IDENTIFIERS)
+def test_a_declared_identifier_of_any_form_that_repeats_is_refused(form: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # The age is a patient's own; ward and month are those of a visit, so that two of three differ from row to row.
+    rows = np.repeat(np.arange(20), 5)
+    found = [IDENTIFIERS[form](rng) for _ in range(20)]
+    frame = pl.DataFrame(
+        {
+            "person": pl.Series(found).gather(rows),
+            "age": rng.permutation(np.arange(20, 60))[rows],
+            "ward": rng.choice(list("ABCDEF"), 100),
+            "month": rng.integers(1, 13, 100),
+        }
+    )
+    assert codes(frame, quasi=["age", "ward", "month"], hidden=["person"]) == ["W-ROWS"]
+
+
+@pytest.mark.parametrize("seed", range(many(2, 40)))
+@pytest.mark.parametrize("n", [50, 2000, many(20_000, 100_000)])
+def test_namesakes_and_people_of_one_birthday_are_different_people(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    age, sex = rng.integers(0, 95, n), rng.choice(["f", "m"], n)
+    commoner = 1 / np.arange(1, 3001) ** 0.9
+    last = rng.choice(3000, n, p=commoner / commoner.sum())
+    # A first name goes with the sex, and is in fashion for some years.
+    first = rng.choice(60, n, p=(1 / np.arange(1, 61)) / (1 / np.arange(1, 61)).sum())
+    first += 60 * np.clip((age + rng.normal(0, 15, n)) // 5, 0, 25).astype(int)
+    names = [f"{one}{letters(given)}" for one, given in zip(sex, first, strict=True)]
+    days = pl.Series(-(age * 365.25 + rng.integers(0, 365, n))).cast(pl.Int32)
+    frame = pl.DataFrame(
+        {
+            "first": names,
+            "last": [letters(one) for one in last],
+            "full": [f"{given} {letters(one)}" for given, one in zip(names, last, strict=True)],
+            "street": [f"{letters(one)} Street {1 + one % 90}" for one in rng.integers(0, n, n)],
+            "initials": rng.choice([f"{one} {two}" for one in "ABCDEFGHIJKLM" for two in "NOPQRSTUVWXYZ"], n),
+            "born": (days + 18_262).cast(pl.Date),
+            "age": age,
+            "sex": sex,
+            "ward": rng.choice(list("ABCDEFGHIJKL"), n),
+            "ages": [f"{5 * one}-{5 * one + 4}" for one in (age // 5).tolist()],
+        }
+    )
+    hidden = ["first", "last", "full", "street", "initials", "born"]
+    for quasi in (["age", "sex"], ["age", "sex", "ward"], ["ages", "sex"], ["ages", "ward"]):
+        assert codes(frame, quasi=quasi, hidden=hidden) == []
+
+
+@pytest.mark.parametrize("role", ["hidden", "tokens"])
+@pytest.mark.parametrize("batches", [1, 3])
+def test_one_person_among_very_many_is_found_and_counted(role: str, batches: int) -> None:
+    rng = np.random.default_rng(1)
+    who = np.concatenate([np.arange(30_000), np.repeat(70_000, 999)])
+    numbers = [f"P{one:06d}" for one in (who * 7 + int(rng.integers(1000))).tolist()]
+    frame = pl.DataFrame({"number": numbers, "age": np.where(who == 70_000, 99, 20 + who % 60)})
+    roles = {"hidden": ["number"], role: ["number"]}
+    found = looked(frame, batches, quasi=["age"], **roles)
+    assert "up to 999 rows a person" in found.checks(())[0].detail
+    assert codes(frame.unique("number"), batches, quasi=["age"], **roles) == []
+
+
+def test_a_number_of_several_subjects_is_found() -> None:
+    frame = visits(np.random.default_rng(1)).drop("who").with_row_index("who")
+    for role in ("hidden", "dropped"):
+        found = looked(frame, people=True, **{role: ["person"]}).checks(())[0]
+        assert found.code == "W-ROWS"
+        assert "belongs to several subjects" in found.detail
+    different = frame.unique("person", maintain_order=True)
+    assert codes(different, people=True, hidden=["person"]) == []
+
+
 @pytest.mark.parametrize("seed", range(many(12, 500)))
 def test_published_numbers_of_people_are_found_and_measurements_are_not(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -189,6 +279,32 @@ def test_a_panel_of_nearly_as_many_people_as_combinations_is_found(role: str, se
     )[np.repeat(np.arange(n), 6)]  # fmt: skip
     expected = "W-ROWS" if role == "dropped" else "W-IDENTIFIES:pid"
     assert codes(frame, **{role: ["pid"]}) == [expected]
+
+
+@pytest.mark.parametrize("seed", range(many(3, 60)))
+def test_a_number_beside_one_column_of_a_person_is_found_where_it_is_published(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(400, 900))
+    rows = np.repeat(np.arange(n), 6)
+    married, numbers = rng.integers(0, 2, len(rows)), rng.permutation(n)[rows]
+    frame = pl.DataFrame(
+        {
+            "code": [f"P{100_000 + one}" for one in numbers],
+            "number": 13 + 11 * numbers + rng.integers(0, 2, n)[rows],
+            "padded": [f"{one:05d}" for one in numbers],
+            "age": rng.integers(20, 80, n)[rows],
+            "origin": rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1])[rows],
+            "married": married,
+            "year": np.tile(np.arange(1980, 1986), n),
+            **measured(rng, len(rows)),
+        }
+    )
+    published = ["code", "number", "padded", *measured(rng, 60)]
+    expected = [f"W-IDENTIFIES:{name}" for name in ("code", "number", "padded")]
+    for quasi in (["age"], ["origin", "married", "year"], ["age", "year"]):
+        assert codes(frame, quasi=quasi, published=published) == expected
+    assert codes(frame.with_columns(sex=pl.Series(rng.choice(["f", "m"], n)[rows])), dropped=["code"],
+                 quasi=["age", "sex", "year"]) == ["W-ROWS"]  # fmt: skip
 
 
 def test_numbers_of_combinations_are_of_no_people() -> None:
@@ -265,7 +381,7 @@ def test_memory_is_bounded_and_values_are_followed_whole(monkeypatch: pytest.Mon
     assert values.count <= 100
     assert values.most == 3
     assert values.count / values.share == pytest.approx(1000, rel=0.5)
-    assert values.closeness(["age"]) == 1
+    assert values.open(["age"]) == []
 
 
 def test_what_is_missing_does_not_repeat() -> None:
@@ -288,6 +404,24 @@ def test_what_is_missing_does_not_repeat() -> None:
         ([f"{one * 37 % 1013}.{one % 7}" for one in range(100)], False),
         ([str(one * one) for one in range(100)], False),
         (["a", "b", "c"], False),
+        ([f"{400_101 + 37 * one}-{3000 + one}" for one in range(300)], True),
+        ([f"19{400_101 + 37 * one}-{3000 + one}" for one in range(300)], True),
+        ([f"2019/{one}" for one in range(300)], True),
+        ([f"2019-{one:05d}" for one in range(300)], True),
+        ([f"{one}/2019" for one in range(300)], True),
+        ([f"030-{1_234_567 + 97 * one}" for one in range(300)], True),
+        ([f"030/{1_234_567 + 97 * one}" for one in range(300)], True),
+        ([f"2019-03-{1 + one % 28:02d}-{one:04d}" for one in range(300)], True),
+        ([f"{1 + one % 28:02d}.03.2019-{one:04d}" for one in range(300)], True),
+        ([f"PAT{1000 + 29 * one}" for one in range(300)], True),
+        ([f"{90 + one % 90}/{50 + one % 61}" for one in range(300)], False),
+        ([f"{90 + one % 90} / {50 + one % 61}" for one in range(300)], False),
+        ([f"{900 + 31 * one % 700}/{500 + 17 * one % 490}" for one in range(300)], False),
+        ([f"{one % 97}.{one % 10}-{one % 89}.{one % 7}" for one in range(300)], False),
+        ([f"{1900 + one % 80}-{1920 + one % 90}" for one in range(300)], False),
+        ([f"2019-03-{1 + one % 28:02d}T{one % 24:02d}:{one % 60:02d}:00.{one:03d}Z" for one in range(300)], False),
+        ([f"{1 + one % 12}/{1 + one % 28}/2019 {1 + one % 12}:{one % 60:02d} PM" for one in range(300)], False),
+        ([f"{one % 24:02d}:{one % 60:02d}:{one * 7 % 60:02d}" for one in range(300)], False),
     ],
 )  # fmt: skip
 def test_forms(cells: list[str], assigned: bool) -> None:

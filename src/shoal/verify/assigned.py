@@ -23,17 +23,22 @@ _SHARED, _SOME = 9 * math.log(10), 5.0
 _DIGITS, _EVEN, _EVEN_LIMIT, _EVENLY = 5, 50, 1.36, 0.15
 _NEARLY = 0.95
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_YEAR = r"(1[89]|20)\d\d"
+# Dates, months and times, alone or with a time behind; spans of years.
 _DATE = (
-    r"^\d{4}[-/.]\d\d?[-/.]\d\d?|^\d\d?[-/.]\d\d?[-/.]\d{2,4}|^\d{1,3}:\d\d(:\d\d([.,]\d+)?)?$"
-    r"|^(\d\d? )?\p{L}{3,9}\.?[ -]?(\d\d?,? )?\d{4}\b|^\d{4} ?[QqMmWw]\d\d?$|^\d{4}-\d\d$"
-    r"|^\d\d?[- .]\p{L}{3,9}\.?[- ]\d{2,4}$|^\d{4}[- ]\p{L}{3,9}\.?$|^\d\d?/\d\d?-(\d\d?/)?\d\d?/\d{2,4}$"
+    r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d{1,3}:\d\d(:\d\d([.,]\d+)?)?"
+    rf"|(\d\d? )?\p{{L}}{{3,9}}\.?[ -]?(\d\d?,? )?{_YEAR}|\d{{4}} ?[QqMmWw]\d\d?|{_YEAR}[/–-](\d\d|{_YEAR})"
+    r"|\d\d?[- .]\p{L}{3,9}\.?[- ]\d{2,4}|\d{4}[- ]\p{L}{3,9}\.?|\d\d?/\d\d?-(\d\d?/)?\d\d?/\d{2,4})"
+    r"([T ,]+\d\d?[:.]\d\d.*)?$"
 )
 # Letters and so many digits, all of one length.
 _CODE = r"^\p{L}+[-_/ ]?\d{4,}$"
-# Digits, and no blanks, which names of people have and their numbers do not.
-_DIGITS_IN = r"^\S*\d\S*$"
-# Two numbers beside each other, such as a blood pressure or a score.
-_RATIO = r"^[\d.,]+ ?[/x:–-] ?[\d.,]+$"
+# Groups with digits, or of a single letter, which names of people and streets do not have; and addresses of mail.
+_IN_GROUPS = r"^((\S*\d\S*|\p{L}|[()+-]+)( +|$))+$|^\S+@\S+\.\S+$"
+_DIGIT_OR_MAIL = r"[\d@]"
+# A serial number within a year, and two numbers beside each other, such as a blood pressure or a score.
+_OF_YEAR = rf"^{_YEAR} ?[/–-] ?\d+$|^\d+ ?[/–-] ?{_YEAR}$"
+_RATIO = r"^\d{1,4}([.,]\d+)? ?[/x:–-] ?\d{1,4}([.,]\d+)?$"
 _YEARS = (1800, 2100)
 _DATED = r"^\d{4}-\d\d-\d\d"
 
@@ -48,27 +53,41 @@ def is_assigned(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -
     known
         Whether it is known that each value belongs to one person, so that some evidence of a form does.
     """
-    cells = texts.drop_nulls().str.strip_chars()
-    cells = cells.filter(cells != "").unique()
-    if cells.len() < FEWEST:
+    cells = _cells(texts)
+    if cells.len() < FEWEST or _most(cells, _DATE):
         return False
+    if has_number_form(cells, shared, known=known):
+        return True
+    numbers = _most(cells, _RATIO) or _most(_bare(cells), _NUMBER)
+    return not numbers and not _most(_bare(cells).str.replace_all(r"[\s_'%,$€£<>~+-]", ""), _NUMBER)
+
+
+def has_number_form(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -> bool:
+    """Whether different values have the form of numbers that were assigned: codes, or whole numbers of one register."""
+    cells = _cells(texts)
     if _most(cells, _CODE) and cells.str.len_chars().n_unique() == 1:
         return True
+    if cells.len() < FEWEST or _most(cells, _DATE):
+        return False
     bare = _bare(cells)
     if _most(bare, _NUMBER):
         return _are_numbers(bare, shared, _SOME if known else _SHARED)
-    if _most(cells, _DATE) or _most(cells, _RATIO):
-        return False
-    return not _most(bare.str.replace_all(r"[\s_'%,$€£<>~+-]", ""), _NUMBER) or _has_fixed_form(cells)
+    return _has_fixed_form(cells) or _most(cells, _OF_YEAR)
 
 
 def are_codes(texts: pl.Series) -> bool:
-    """Whether values are numbers or codes of somebody, and neither names nor dates."""
+    """Whether values are numbers, codes or addresses of mail, and neither names nor dates."""
     cells = texts.drop_nulls().str.strip_chars()
-    if not len(cells) or not _most(cells, _DIGITS_IN) or _most(cells, _DATE):
+    if not len(cells) or _most(cells, _DATE) or not (_most(cells, _IN_GROUPS) and _most(cells, _DIGIT_OR_MAIL)):
         return False
     numbers = cells.cast(pl.Int64, strict=False)
     return bool(numbers.null_count()) or not _are_dates(numbers.to_numpy())
+
+
+def _cells(texts: pl.Series) -> pl.Series:
+    """Different cells, without blanks around them."""
+    cells = texts.drop_nulls().str.strip_chars()
+    return cells.filter(cells != "").unique()
 
 
 def _bare(cells: pl.Series) -> pl.Series:

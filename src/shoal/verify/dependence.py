@@ -1,15 +1,14 @@
 """How the values of a column fix other columns: a fold over batches of rows, of bounded memory.
 
 Of each followed column the rows of a value are counted, and the smallest and the largest cell of the other columns
-among them. From these follow three facts: how often the most frequent value occurs, how much less rows of one value
-differ than rows of different people do, and whether a column is a person number. The same facts decide before a run
-and at the gate.
+among them. From these follow how much less rows of one value differ than rows of different people do, and whether the
+values are those of people. The same facts decide before a run and at the gate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,7 +17,9 @@ import polars as pl
 
 from shoal.verify.assigned import numbers_of, shown_texts
 from shoal.verify.coded import Coded, Held
+from shoal.verify.keys import add_counts
 from shoal.verify.spread import MOST, Ends, Marginal, Spread, concat_ends, spread_of
+from shoal.verify.tally import Counts
 
 # The largest spread of rows that lie close together, of what chance gives.
 CLOSE = 0.5
@@ -29,11 +30,13 @@ VALUES, ROWS = 1 << 14, 1 << 14
 _BUDGET, _ENOUGH, _EVERY = 1 << 15, 1 << 12, 33
 # Of what chance gives, the largest spread of rows that a value fixes, and the level of every test: one in 10 ** 9.
 FIXED, LEVEL = 0.1, 9 * math.log(10)
-# The largest spread that is called much finer, and rows of neighbouring values that are taken together.
+# Cells that at most so many pairs of different values share tell the people behind the values apart.
+_RARE = 0.1
+# The largest spread that is called much finer or computed, and rows of neighbouring values that are taken together.
 FINER, _TOGETHER = 0.2, 5
 # A column is redundant where another one fixes it among people: a city its region.
 _REDUNDANT, _LITTLE = 0.3, 3.0
-# A copy: ranks that agree so well, or cells that nobody shares.
+# Ranks that agree so well, or cells that nobody shares, belong to a copy.
 _COPIED = 0.9
 # Strata: most combinations of what they fix occur, and each is one of them.
 _CROSSED = 0.8
@@ -45,11 +48,12 @@ class Dependence:
     """The columns of a table: values of ``followed`` columns, and what they fix among ``others``.
 
     A batch may have more columns, and all batches have the same. Memory is `VALUES` values of each followed column,
-    chosen by their hashes so that all rows of a value are counted or none, and `ROWS` rows.
+    chosen by their hashes so that all rows of a value are counted or none, and `ROWS` rows. Of ``counted`` columns the
+    rows of every value are counted, which takes 16 bytes a value.
     """
 
-    def __init__(self, followed: Sequence[str], others: Sequence[str]) -> None:
-        self._columns = {name: _Followed() for name in followed}
+    def __init__(self, followed: Sequence[str], others: Sequence[str], counted: Collection[str] = ()) -> None:
+        self._columns = {name: _Followed(Counts() if name in counted else None) for name in followed}
         self._others = list(dict.fromkeys(others))
         self._numeric = np.ones(len(self._others), dtype=bool)
         self._sample: list[Ends] = []
@@ -122,7 +126,8 @@ class _Cells:
 class _Followed:
     """Values of one column."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts: Counts | None) -> None:
+        self._counts = counts
         self.limit = 1 << 64
         self.known = 0
         self._hashes: list[np.ndarray] = []
@@ -134,6 +139,10 @@ class _Followed:
         there = held.distinct.is_not_null().to_numpy()
         hashes = held.distinct.hash(1).to_numpy()
         self.known += int(held.rows[there].sum())
+        if self._counts is not None:
+            # Without the last bit, a hash is a whole number from 0 on, which is sorted instead of hashed again.
+            halves = (hashes[there] >> np.uint64(1)).astype(np.int64)
+            self._counts.add(add_counts(pl.DataFrame({"hash": halves, "rows": held.rows[there]})))
         self._narrow(hashes[there], held.rows[there])
         near = there & (hashes <= np.uint64(self.limit - 1))
         frequent = held.rows > MOST * _EVERY
@@ -170,6 +179,14 @@ class _Followed:
             self._hashes, self._ends = [self._hashes[0][keep]], [self._ends[0].take(keep)]
             self._shown = [self._shown[0].gather(keep)]
 
+    @property
+    def most(self) -> int | None:
+        """Rows of the most frequent value, None where not all values are counted."""
+        if self._counts is None:
+            return None
+        counted = self._counts.counted()
+        return int(counted["rows"].max()) if counted.height else 0  # type: ignore[arg-type]
+
     def found(self) -> tuple[Ends | None, pl.Series]:
         """Every value that is followed, and how it is written."""
         self._fit()
@@ -187,28 +204,26 @@ class Values:
         Rows that have one.
     share
         Share of all values that are followed.
+    most
+        Rows of the most frequent value; where values are not counted, of those that are followed.
     """
 
     def __init__(self, column: _Followed, marginals: dict[str, Marginal]) -> None:
         self._ends, self.shown = column.found()
         self.known, self.share, self._marginals = column.known, column.limit / 2.0**64, marginals
+        counted, followed = column.most, 0 if self._ends is None else int(self._ends.rows.max(initial=0))
+        self.most = followed if counted is None else counted
 
     @property
     def count(self) -> int:
         """How many values are followed."""
         return len(self.shown)
 
-    @property
-    def most(self) -> int:
-        """Rows of the most frequent value."""
-        return 0 if self._ends is None else int(self._ends.rows.max(initial=0))
-
     @cached_property
     def repeated(self) -> Ends | None:
         """Values of several rows, None where there are none."""
-        if self._ends is None or self.most < 2:
-            return None
-        return self._ends.take(np.flatnonzero(self._ends.rows > 1))
+        several = np.arange(0) if self._ends is None else np.flatnonzero(self._ends.rows > 1)
+        return None if self._ends is None or not len(several) else self._ends.take(several)
 
     @property
     def own(self) -> float:
@@ -248,10 +263,31 @@ class Values:
         found, _ = ordered.together((np.cumsum(ordered.rows) - 1) // _TOGETHER)
         return found.take(np.flatnonzero(found.rows > 1))
 
-    def closeness(self, names: Sequence[str]) -> float:
-        """Share of some columns in which rows of one value lie less than half as far apart as different people's."""
-        found = [self.spreads[name].share <= CLOSE for name in names if name in self.spreads]
-        return float(np.mean(found)) if found else 1.0
+    def open(self, names: Sequence[str]) -> list[str]:
+        """Some columns, where rows of one value lie more than half as far apart as those of different people."""
+        return [name for name in names if name in self.spreads and self.spreads[name].share > CLOSE]
+
+    def _fixed(self, names: Collection[str], *, shared: bool) -> list[str]:
+        """Some columns that the values fix, but are not computed from."""
+        fixed = [name for name, one in self.spreads.items() if one.share <= FIXED and name in names]
+        return [name for name in fixed if not self._copies(name) and (self._is_shared(name) or not shared)]
+
+    def tell_apart(self, names: Sequence[str]) -> bool:
+        """Whether rows of one value agree nearly always in what different values rarely share: they are of one person.
+
+        People of one name share their sex, and perhaps more, but not their exact age or their place as well.
+        """
+        fixed = [name for name in self._fixed(names, shared=False) if not self._is_of_neighbours(name)]
+        if sum(self.spreads[name].evidence for name in fixed) < LEVEL:
+            return False
+        cells = self._cells(fixed)
+        _, shares = np.unique(cells, axis=0, return_counts=True)
+        pairs = len(cells) * (len(cells) - 1)
+        return int((shares * (shares - 1)).sum()) <= _RARE * pairs
+
+    def fix_one(self, names: Sequence[str]) -> bool:
+        """Whether the values fix one of some columns at least, whose cells several of them share."""
+        return any(self.spreads[name].by_value >= LEVEL for name in self._fixed(names, shared=True))
 
     def numbers_people(self, *, shared: bool) -> bool:
         """Whether the values are numbers of people: over their rows each fixes columns that do not fix each other.
@@ -261,10 +297,7 @@ class Values:
         shared
             Whether these are to be columns whose cells several people share; what nobody shares may be a copy.
         """
-        fixed = [name for name, one in self.spreads.items() if one.share <= FIXED and not self._copies(name)]
-        fixed = [name for name in fixed if not shared or self._is_shared(name)]
-        if len(fixed) < 2 or sum(self.spreads[name].by_value for name in fixed) < LEVEL:
-            return False
+        fixed = self._fixed(self.spreads, shared=shared)
         own = [name for name in fixed if not any(self._follows(name, other) for other in fixed if other != name)]
         if len(own) < 2 or sum(self.spreads[name].by_value for name in own) < LEVEL:
             return False
@@ -272,11 +305,15 @@ class Values:
         # More values than combinations are people of whom several have the same one, and so are fewer that share some.
         return not _CROSSED * crossed <= self.count / self.share <= crossed or self._share_combinations(fixed)
 
-    def _share_combinations(self, names: Sequence[str]) -> bool:
-        """Whether several values have the same cells in some columns, which are then not what the values stand for."""
+    def _cells(self, names: Sequence[str]) -> np.ndarray:
+        """Cells of some columns, of each value with several rows."""
         repeated = self.repeated
         assert repeated is not None
-        cells = repeated.least[:, [self._marginals[name].at for name in names]]
+        return repeated.least[:, [self._marginals[name].at for name in names]]
+
+    def _share_combinations(self, names: Sequence[str]) -> bool:
+        """Whether several values have the same cells in some columns, which are then not what the values stand for."""
+        cells = self._cells(names)
         return len(np.unique(cells, axis=0)) < _APART * len(cells)
 
     def _copies(self, name: str) -> bool:
@@ -288,11 +325,18 @@ class Values:
         ranks = [np.argsort(np.argsort(one[there])) for one in (numbers.to_numpy(), self._ends.low[:, column.at])]
         return len(ranks[0]) > 2 and abs(float(np.corrcoef(ranks[0], ranks[1])[0, 1])) > _COPIED
 
+    def _is_of_neighbours(self, name: str) -> bool:
+        """Whether values that follow one another share a column, as dates of birth share an age or a group of ages."""
+        if self._ends is None or self._numbers.null_count():
+            return False
+        ordered = _one_row_each(self._ends).take(np.argsort(self._numbers.to_numpy(), kind="stable"))
+        pairs, _ = ordered.together(np.arange(len(ordered.rows)) // 2)
+        return spread_of(pairs.take(np.flatnonzero(pairs.rows > 1)), self._marginals[name]).share <= FINER
+
     def _is_shared(self, name: str) -> bool:
         """Whether several values have the same cell of a column, one with another."""
-        repeated = self.repeated
-        assert repeated is not None
-        return len(np.unique(repeated.least[:, self._marginals[name].at])) < _COPIED * len(repeated.rows)
+        cells = self._cells([name])
+        return len(np.unique(cells)) < _COPIED * len(cells)
 
     def _follows(self, name: str, other: str) -> bool:
         """Whether, with each value as one person, another column fixes this one, and not the reverse."""
@@ -303,11 +347,13 @@ class Values:
         """Spread of a column among people that share a cell of another one; 1 where too few do."""
         repeated = self.repeated
         assert repeated is not None
-        people = replace(
-            repeated, rows=np.ones_like(repeated.rows), known=np.minimum(repeated.known, 1), high=repeated.low,
-            most=repeated.least,
-        )  # fmt: skip
-        shared, _ = people.together(repeated.least[:, self._marginals[other].at])
+        shared, _ = _one_row_each(repeated).together(repeated.least[:, self._marginals[other].at])
         shared = shared.take(np.flatnonzero(shared.rows > 1))
         found = spread_of(shared, self._marginals[name])
         return found.share if found.evidence >= _LITTLE else 1.0
+
+
+def _one_row_each(ends: Ends) -> Ends:
+    """Take each value as one person with one row."""
+    known = np.minimum(ends.known, 1)
+    return replace(ends, rows=np.ones_like(ends.rows), known=known, high=ends.low, most=ends.least)

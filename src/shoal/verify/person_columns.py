@@ -12,15 +12,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.verify.assigned import FEWEST, are_codes, is_assigned
+from shoal.verify.assigned import FEWEST, are_codes, has_number_form, is_assigned
 from shoal.verify.coded import Coded
 from shoal.verify.dependence import Dependence, Values
 from shoal.verify.tally import Numbering
 from shoal.verify.types import Check
 
-# Share of the quasi-identifiers in which rows of one person lie close together, where an identifier is declared. Of
-# another column it is all of them: a hospital or a household leaves age and sex open.
-_CLOSE = 0.5
 # Share of the rows, or people, that have a value of their own.
 _OWN = 0.9
 # Columns beside the quasi-identifiers that are looked at: those of a person agree in more than two of so many.
@@ -58,10 +55,9 @@ class PersonColumns:
 
     def __init__(self, roles: PersonRoles) -> None:
         self._roles, self._people = roles, Numbering()
-        # Where people are counted, it is said already whose row each is.
-        self._numbers = [] if roles.people else list(dict.fromkeys([*roles.hidden, *roles.dropped]))
+        self._numbers = list(dict.fromkeys([*roles.hidden, *roles.dropped]))
         followed = dict.fromkeys([*self._numbers, *roles.published])
-        self._found = Dependence(list(followed), [*roles.quasi, *roles.published[:_BESIDE]])
+        self._found = Dependence(list(followed), [*roles.quasi, *roles.published[:_BESIDE]], roles.hidden)
 
     def see(self, rows: Coded, who: pl.Series | np.ndarray | None = None) -> None:
         """Take in some rows, and whose they are where people are counted."""
@@ -111,7 +107,7 @@ class PersonColumns:
         return found
 
     def _check_rows(self, accepted: Collection[str]) -> Check:
-        """Where models count rows, nobody has several of them."""
+        """Nobody has several rows where models count rows, and nobody is several people where they count people."""
         problems = []
         for name in self._numbers:
             values = self._found.values(name)
@@ -124,10 +120,12 @@ class PersonColumns:
                 problems.append((values.most, name))
         detail = "No identifier repeats, and no dropped column numbers people with several rows."
         if self._roles.people:
-            detail = "People are counted, not rows."
+            detail = "People are counted, and no identifier belongs to several of them."
         if problems:
             most, name = max(problems, key=lambda one: one[0])
             detail = f"'{name}' repeats, up to {most:,} rows a person, and the models count rows"
+            if self._roles.people:
+                detail = f"'{name}' belongs to several subjects, up to {most:,} a value, and the models count subjects"
             detail += ", which W-ROWS accepts." if "W-ROWS" in accepted else "."
         passed = not problems or "W-ROWS" in accepted
         return Check(name="rows of people", passed=passed, detail=detail, code="W-ROWS")
@@ -137,14 +135,15 @@ def repeats_people(values: Values, quasi: Sequence[str], *, declared: bool) -> b
     """Decide whether a column has several rows of a person.
 
     A declared identifier does where its values are numbers or codes, which no namesakes share, or where the rows of one
-    value lie close together in half of the quasi-identifiers. Another column has to number people, and to leave no
-    quasi-identifier open.
+    value agree in what namesakes rarely share. Another column has to number people, and to leave no quasi-identifier
+    open: a hospital or a household leaves age and sex open. A number may leave one open, such as a year.
     """
     if values.most < 2:
         return False
     if declared:
-        return are_codes(values.shown) or values.closeness(quasi) >= _CLOSE
-    return values.closeness(quasi) == 1 and values.numbers_people(shared=False)
+        return are_codes(values.shown) or values.tell_apart(quasi)
+    changing = len(values.open(quasi))
+    return (not changing or (changing == 1 and _is_number(values))) and values.numbers_people(shared=False)
 
 
 def identifies(values: Values, quasi: Sequence[str]) -> bool:
@@ -155,7 +154,14 @@ def identifies(values: Values, quasi: Sequence[str]) -> bool:
     different = values.count
     if different < FEWEST or not is_assigned(values.shown, known=True):
         return False
-    if values.closeness(quasi) == 1 and values.numbers_people(shared=True):
+    if (not values.open(quasi) and values.numbers_people(shared=True)) or (
+        _is_number(values) and values.fix_one(quasi)
+    ):
         return True
     shared = max(values.known * values.share - different, 0) / different
     return values.own >= _OWN and is_assigned(values.shown, shared)
+
+
+def _is_number(values: Values) -> bool:
+    """Decide whether values have the form of a number and few rows each, as those of a person do and of a place not."""
+    return values.known * values.share < FEWEST * values.count and has_number_form(values.shown, known=True)

@@ -26,7 +26,7 @@ class Spread:
     share
         Observed spread, as a share of what rows of different people have: 0 where each value fixes the column.
     evidence
-        -ln of the chance to see so little, were the two columns independent: Chernoff's bound over disjoint pairs, or
+        -ln of the chance to see so little, were the two columns independent: Hoeffding's bound over disjoint pairs, or
         for numbers Fisher's method over the ranges of all values.
     by_value
         The same with one term a value, so that it is large only where there are many values.
@@ -98,10 +98,15 @@ class Marginal:
         That is the share of people between them, or 1 where they differ at all.
         """
         if not self.numeric:
-            return (ends.least[:, self.at] != ends.most[:, self.at]).astype(float), ends.rows
+            return self.differing(ends)
         several = ends.known[:, self.at] > 1
         low, high = ends.low[several, self.at], ends.high[several, self.at]
         return self._rank(high) - self._rank(low), ends.known[several, self.at]
+
+    def differing(self, ends: Ends) -> tuple[np.ndarray, np.ndarray]:
+        """Whether the cells of each value differ at all, and how many rows have one."""
+        whole = ends.known[:, self.at] == ends.rows if self.numeric else np.ones(len(ends.rows), dtype=bool)
+        return (ends.least[whole, self.at] != ends.most[whole, self.at]).astype(float), ends.rows[whole]
 
     def range_evidence(self, ends: Ends) -> float:
         """-ln of the chance that the ranges of all values are so narrow; 0 where cells are no numbers.
@@ -145,14 +150,12 @@ class Marginal:
 def spread_of(ends: Ends, column: Marginal) -> Spread:
     """How far rows of one value lie apart in a column."""
     spread, rows = column.spread(ends)
-    expected, pairs = float(column.by_chance[np.minimum(rows, MOST)].sum()), rows // 2
+    expected = float(column.by_chance[np.minimum(rows, MOST)].sum())
+    apart, differ = (spread, rows, column.by_chance[2]), (*column.differing(ends), 1 - (column.shares**2).sum())
     return Spread(
         share=float(spread.sum()) / expected if expected > 0 else 1.0,
-        evidence=max(
-            _evidence(float((spread * pairs).sum()), float(column.by_chance[2] * pairs.sum())),
-            column.range_evidence(ends),
-        ),
-        by_value=_evidence(float(spread.sum()), expected),
+        evidence=max(_of_pairs(*apart), _of_pairs(*differ), column.range_evidence(ends)),
+        by_value=_evidence(float(spread.sum()), expected, len(rows)),
     )
 
 
@@ -162,9 +165,16 @@ def concat_ends(parts: Sequence[Ends]) -> Ends:
     return Ends(*(np.concatenate([getattr(part, name) for part in parts]) for name in _PARTS))
 
 
-def _evidence(seen: float, expected: float) -> float:
-    """-ln of the chance that a sum of independent numbers of 0 to 1 is so small (Chernoff)."""
-    if seen >= expected:
+def _of_pairs(spread: np.ndarray, rows: np.ndarray, by_chance: float) -> float:
+    """-ln of the chance that disjoint pairs of the rows of all values lie so close."""
+    pairs = rows // 2
+    count = int(pairs.sum())
+    return _evidence(float((spread * pairs).sum()), by_chance * count, count)
+
+
+def _evidence(seen: float, expected: float, count: int) -> float:
+    """-ln of the chance that a sum of so many independent numbers of 0 to 1 is so small (Hoeffding)."""
+    if seen >= expected or not count:
         return 0.0
-    share = seen / expected
-    return expected * (1 - share + (share * math.log(share) if share > 0 else 0.0))
+    low, mean = seen / count, min(expected / count, 1 - 1e-9)
+    return count * ((low * math.log(low / mean) if low > 0 else 0.0) + (1 - low) * math.log((1 - low) / (1 - mean)))
