@@ -1,6 +1,7 @@
 // Histograms, sizes and rows of groups.
 #include "count/histograms.hpp"
 
+#include "count/ids.hpp"
 #include "shared/bind.hpp"
 
 namespace shoal {
@@ -11,11 +12,8 @@ Array<i32> bucket_rows(Span<const i32> ids, Span<i64> offsets) {
     require_room("bucket_rows", "offsets", offsets.size, 1);
     const i64 groups = offsets.size - 1;
     offsets.fill(0);
-    for (i32 id : ids) {
-        if (id < 0) continue;
-        if (id >= groups) require_number("bucket_rows", "ids", id, -1, groups - 1);
-        ++offsets[id + 1];
-    }
+    for (i32 id : ids)
+        if (is_in_group("bucket_rows", id, groups)) ++offsets[id + 1];
     for (i64 g = 0; g < groups; ++g) offsets[g + 1] += offsets[g];
     Array<i64> next(offsets.slice(0, groups));
     Array<i32> rows(offsets[groups]);

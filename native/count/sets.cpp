@@ -1,6 +1,7 @@
 // Extents of groups: lowest and highest code, or the set of codes.
 #include <algorithm>
 
+#include "count/ids.hpp"
 #include "shared/bind.hpp"
 
 namespace shoal {
@@ -13,8 +14,7 @@ void group_ranges(Span<const i32> codes, Span<const i32> ids, Span<i32> low, Spa
     high.fill(-1);
     for (i64 i = 0; i < ids.size; ++i) {
         const i32 g = ids[i];
-        if (g < 0) continue;
-        if (g >= low.size) require_number("group_ranges", "ids", g, -1, low.size - 1);
+        if (!is_in_group("group_ranges", g, low.size)) continue;
         low[g] = smaller(low[g], codes[i]);
         high[g] = larger(high[g], codes[i]);
     }
@@ -35,9 +35,7 @@ Array<i32> group_sets(Span<const i32> codes, Span<const i32> ids, i64 card, Span
     starts.fill(0);
     for (i32 row : by_code) {
         const i32 g = ids[row], code = codes[row];
-        if (g < 0) continue;
-        if (g >= groups) require_number("group_sets", "ids", g, -1, groups - 1);
-        if (last[g] == code) continue;
+        if (!is_in_group("group_sets", g, groups) || last[g] == code) continue;
         last[g] = code;
         ++starts[g + 1];
     }
