@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from shoal.kernels.cluster.relocate import Limits
 
 EPSILON, PATIENCE = 1 << 8, 3
 WORD = (1 << 64) - 1
 FAR = (1 << 63) - 1
-Price = Callable[[Sequence[int]], int]
+Ticks = Callable[[Sequence[int]], int]
 
 
 def shuffled(n: int, seed: int) -> list[int]:
@@ -25,43 +26,63 @@ def shuffled(n: int, seed: int) -> list[int]:
     return out
 
 
+class Price(NamedTuple):
+    """What a record of a group costs: its cells, what the group tells of sensitive values, and the least of cells."""
+
+    cells: Ticks
+    shown: Ticks = lambda rows: 0
+    floor: int = 0
+    guarded: bool = False
+
+    def __call__(self, rows: Sequence[int]) -> int:
+        return self.cells(rows) + self.shown(rows)
+
+    def whole(self, rows: Sequence[int]) -> int:
+        """Price all records of a group."""
+        return len(rows) * self(rows) if rows else 0
+
+
 def deal(pool: Sequence[int], turn: Sequence[int], k: int, price: Price, most: int = FAR) -> tuple[int, list[int]]:
     """Grow groups of k records from seeds, then add the rest; return the price of all, and the group of each.
 
-    Give up, with the price FAR, as soon as groups of k cost `most`. A record that costs a group no more than before
-    does not change its cells: only where two levels cost the same, later prices may differ by that.
+    The price is that above the least one. Give up, with the price FAR, as soon as groups of k cost `most`. A record
+    whose cells cost a group no more than before does not change them, unless values count in favour: only where two
+    levels cost the same, later prices may differ.
     """
     labels = [-1] * len(pool)
     groups: list[list[int]] = []
+    cells: list[list[int]] = []
 
     def free() -> list[int]:
         return [i for i, label in enumerate(labels) if label < 0]
+
+    def joined(g: int, row: int) -> int:
+        return price.cells([*cells[g], row]) + price.shown([*groups[g], row])
 
     for g in range(len(pool) // k):
         chosen = next(i for i in turn if labels[i] < 0)
         labels[chosen] = g
         groups.append([pool[chosen]])
+        cells.append([pool[chosen]])
         for _ in range(k - 1):
-            chosen = min(free(), key=lambda i, mine=groups[g]: price([*mine, pool[i]]))
+            chosen = min(free(), key=lambda i, g=g: joined(g, pool[i]))
             labels[chosen] = g
-            if price([*groups[g], pool[chosen]]) != price(groups[g]):
-                groups[g].append(pool[chosen])
-        if k * sum(map(price, groups)) >= most:
+            if price.floor < 0 or price.cells([*cells[g], pool[chosen]]) != price.cells(cells[g]):
+                cells[g].append(pool[chosen])
+            groups[g].append(pool[chosen])
+        costs = [price.cells(cells[h]) + price.shown(groups[h]) for h in range(g + 1)]
+        if k * sum(cost - price.floor for cost in costs) >= most:
             return FAR, labels
-    costs, sizes = [price(mine) for mine in groups], [k] * len(groups)
+    sizes = [k] * len(groups)
     for i in free():
-        then = [price([*mine, pool[i]]) for mine in groups]
+        then = [joined(g, pool[i]) for g in range(len(groups))]
         rises = [(size + 1) * more - size * cost for more, size, cost in zip(then, sizes, costs, strict=True)]
         g = labels[i] = rises.index(min(rises))
         groups[g].append(pool[i])
+        cells[g].append(pool[i])
         costs[g] = then[g]
         sizes[g] += 1
-    return sum(size * cost for size, cost in zip(sizes, costs, strict=True)), labels
-
-
-def whole(rows: Sequence[int], price: Price) -> int:
-    """Price all records of a group."""
-    return len(rows) * price(rows) if rows else 0
+    return sum(size * (cost - price.floor) for size, cost in zip(sizes, costs, strict=True)), labels
 
 
 class PlainPolish:
@@ -84,10 +105,10 @@ class PlainPolish:
         return next(g for g, mine in enumerate(self.groups) if r in mine)
 
     def whole(self, rows: Sequence[int]) -> int:
-        return whole(rows, self.price)
+        return self.price.whole(rows)
 
     def is_cheapest(self, g: int) -> bool:
-        return self.price(self.groups[g]) <= EPSILON
+        return self.price(self.groups[g]) <= self.price.floor + EPSILON
 
     def candidates(self, r: int, z: int) -> tuple[list[int], bool]:
         """List the other groups of a zone among a record's neighbours, and whether some lie in other zones."""
@@ -123,11 +144,12 @@ class PlainPolish:
             if len(mine) > self.limits.k:
                 options.append((self.whole(rest) + self.whole([*other, r]) - before, -1))
                 bounds.append(-FAR)
-            if self.price(rest) < self.price(mine) - EPSILON:
+            if self.price.guarded or self.price(rest) < self.price(mine) - EPSILON:
                 for s in other:
                     swapped = [i for i in other if i != s]
                     here = self.whole([*rest, s]) - before
-                    bounds.append(here + len(other) * self.price(swapped))
+                    least_cells = self.price.cells(swapped) + self.price.floor
+                    bounds.append(here + len(other) * (least_cells + self.price.shown([*swapped, r])))
                     options.append((here + self.whole([*swapped, r]), s))
             for bound, (change, partner) in zip(bounds, options, strict=True):
                 if bound < least and change < least:
@@ -141,8 +163,9 @@ class PlainPolish:
                 continue
             found = [self.cheapest_home(r, z) for r in mine]
             homes = [h for _, h in found]
-            spent = accumulate(rise for rise, _ in found)
-            if -1 not in homes and max(spent) < self.whole(mine) - EPSILON:
+            spent = list(accumulate(rise for rise, _ in found))
+            most = spent[-1] if self.price.guarded else max(spent)
+            if -1 not in homes and most < self.whole(mine) - EPSILON:
                 self.done[2] += self.relocate(mine, homes)
 
     def cheapest_home(self, r: int, z: int) -> tuple[int, int]:
@@ -164,7 +187,8 @@ class PlainPolish:
                 while self.groups[which[spare]] or which[spare] in numbers:
                     spare = (spare + 1) % len(which)
                 numbers.append(which[spare])
-            least, homes = sum(self.whole(self.groups[h]) for h in around) - EPSILON, None
+            before = sum(self.whole(self.groups[h]) for h in around)
+            least, homes = before - len(pool) * self.price.floor - EPSILON, None
             for attempt in range(limits.tries if len(around) > 1 and len(pool) >= limits.k else 0):
                 turn = shuffled(len(pool), seed + t * limits.tries + attempt)
                 price, labels = deal(pool, turn, limits.k, self.price, least)

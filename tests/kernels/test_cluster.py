@@ -24,6 +24,12 @@ def test_distances_to_the_nearest_subspace_with_a_cluster(clusters: list[int]) -
     assert far.tolist() == [min(abs(part - other) for other in with_cluster) for part in range(len(clusters))]
 
 
+def test_without_any_cluster_all_subspaces_are_further_than_there_are() -> None:
+    far = np.empty(5, dtype=np.int64)
+    _native.count_far(np.zeros(5, dtype=np.int64), far)
+    assert far.min() >= 5
+
+
 @pytest.mark.reference("find_roots")
 @settings(max_examples=50)
 @given(st.data())

@@ -127,6 +127,21 @@ def test_pairs_are_disjoint() -> None:
     assert number.tolist() == [0, 1, 2, 2, 1, 3]
 
 
+@settings(max_examples=30)
+@given(st.data())
+def test_pairs_are_numbered_as_in_plain_python(data: st.DataObject) -> None:
+    groups = data.draw(st.integers(2, 8))
+    which = data.draw(st.permutations(range(groups)))[: data.draw(st.integers(0, groups))]
+    nearest = [data.draw(st.integers(-1, groups - 1).filter(lambda h, g=g: h != g)) for g in which]
+    partner: dict[int, int] = {}
+    for g, h in zip(which, nearest, strict=True):
+        if h >= 0 and not {g, h} & set(partner):
+            partner |= {g: h, h: g}
+    firsts = [g for g in range(groups) if partner.get(g, g) >= g]
+    expected = [firsts.index(min(g, partner.get(g, g))) for g in range(groups)]
+    assert pair_off(np.array(which, dtype=np.int64), np.array(nearest, dtype=np.int64), groups).tolist() == expected
+
+
 def test_shuffle_is_a_permutation_that_its_seed_decides() -> None:
     turns = []
     for seed in range(50):

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import shoal
+from shoal.algorithms import aims
 from shoal.algorithms import polish as polishing
-from shoal.algorithms.aims import Aim, Target
+from shoal.algorithms.aims import PROTECTION, Aim, Target
 from shoal.algorithms.base import sensitive_codes
 from shoal.algorithms.prices import prices_of
 from shoal.kernels import _native
@@ -21,17 +24,19 @@ from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
 from shoal.kernels.cluster.polish import dissolve, improve, regroup
 from shoal.kernels.cluster.relocate import Limits, Scene
 from shoal.kernels.price.cells import Prices
+from shoal.table.stats import unknown_flags
 from tests.algorithms.cluster.loukides import problem_of
 from tests.algorithms.test_polish import people
 from tests.conftest import many
-from tests.kernels.plain_polish import PlainPolish, deal, shuffled
+from tests.kernels.plain_polish import PlainPolish, Price, deal, shuffled
 
 SEEDS = st.integers(0, 10_000)
+LOSS = Aim("lm")
 Change = Callable[..., None]
 FAR = np.iinfo(np.int64).max
 
 
-def price_of(table: Any, prices: Prices) -> Callable[[Sequence[int]], int]:
+def price_of(table: Any, prices: Prices) -> Price:
     """Price a record of a group, in ticks; `test_groups.py` compares these with what the loss is by definition."""
     codes, known = table.quasi_codes, {}
 
@@ -43,17 +48,55 @@ def price_of(table: Any, prices: Prices) -> Callable[[Sequence[int]], int]:
             known[key] = int(whole) // len(key)
         return known[key]
 
-    return price
+    return Price(price)
+
+
+def price_of_target(target: Target, prices: Prices, codes: np.ndarray) -> Price:
+    """Price a record of a group, in ticks; `test_aims.py` compares these with loss and protection by definition."""
+    exposure, known = target.exposure(2), {}
+
+    def ticks(rows: Sequence[int]) -> tuple[int, int]:
+        key = frozenset(rows)
+        if key not in known:
+            ids = np.ones(codes.shape[1], dtype=np.int32)
+            ids[sorted(key)] = 0
+            groups = make_groups(prices, codes, ids, exposure)
+            cells = int(groups.now[0].sum())
+            known[key] = cells, int(groups.cost[0]) - cells
+        return known[key]
+
+    floor = sum(min(0, round(unit)) for unit in prices.unit.tolist())
+    return Price(lambda rows: ticks(rows)[0], lambda rows: ticks(rows)[1], floor, True)
+
+
+def strangers(seed: int, n: int) -> Any:
+    """People of whom much is not known, in attributes of unlike weight."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "age": [None if x == 0 else x for x in rng.integers(0, 12, n).tolist()],
+            "town": [f"t{x}" for x in rng.integers(0, 8, n)],
+            "job": [None if x == 0 else f"j{x}" for x in rng.integers(0, 20, n).tolist()],
+            "s": [None if x == 0 else f"s{x}" for x in rng.integers(0, 4, n).tolist()],
+            "pay": rng.integers(0, 9, n),
+        }
+    )
+    paths = [[f"t{x}", f"half {x // 4}", "*"] for x in range(8)]
+    return shoal.read(
+        frame, quasi=["age", "town", "job"], sensitive=["s", "pay"], hierarchies={"town": paths}, missing="value",
+        weights={"age": 2.0, "job": 0.5},
+    )  # fmt: skip
 
 
 class Both:
     """The same zones of groups for the kernels and for plain Python."""
 
     def __init__(
-        self, seed: int, n: int, k: int, zones: int, diverse: bool, values: Sequence[float] | None = None
+        self, seed: int, n: int, k: int, zones: int, diverse: bool, aim: Aim = LOSS, values: Sequence[float] = ()
     ) -> None:
         rng = np.random.default_rng(seed)
-        table = people(seed, n).knowing(research={"rv": {"town": values}} if values else {})
+        table = strangers(seed, n) if aim.protection else people(seed, n)
+        table = table.knowing(research={"rv": {"town": values}} if values else {})
         models = [{"name": "k", "k": k}, *([{"name": "distinct-l", "l": 2}] if diverse else [])]
         problem = problem_of(table, models)
         cuts = np.flatnonzero(rng.integers(0, 2, n // k - 1)) * k + k
@@ -65,25 +108,34 @@ class Both:
         self.limits = Limits(k=k, widest=np.inf, largest=int(rng.choice([2 * k, n])), pool=4 * k, tries=2)
         # Records of the scene are in another order than those that rules are judged on.
         order = rng.permutation(n).astype(np.int32)
-        records, secret = np.ascontiguousarray(table.quasi_codes[:, order].T), table.codes["s"][order]
+        target = Target(problem, aim, order)
+        records = np.ascontiguousarray(table.quasi_codes[:, order].T)
+        secrets = [
+            np.where(unknown_flags(one) == 0, np.arange(one.card), -1)[table.codes[one.name][order]]
+            for one in table.sensitive
+        ]
         near = polishing._neighbours(records, prices_of(table.domain), rng)
         near[:, rng.integers(1, near.shape[1] + 1) :] = -1
-        codes = records.T
+        codes = np.ascontiguousarray(target.with_spreads(records)).T
         self.flags = [rng.integers(0, 2, n).astype(np.uint8) * 2 for _ in range(2)] + [np.zeros(n, dtype=np.uint8)]
         self.scene = Scene(codes, near, order, self.zone, *self.flags)
-        target = Target(problem, Aim("rv" if values else "lm"), order)
         self.prices = target.prices(None)
         self.groups = make_groups(self.prices, codes, labels, target.exposure(self.zone.size))
         self.judged = (problem.judge.rules, sensitive_codes(problem), self.prices) if diverse else None
         self.done = np.zeros(4, dtype=np.int64)
 
         def allowed(rows: Sequence[int]) -> bool:
-            return not diverse or (len(rows) >= k and len({int(secret[r]) for r in rows}) >= 2)
+            # A group without any known value passes.
+            kinds = [len({int(one) for one in codes[list(rows)] if one >= 0}) for codes in secrets]
+            return not diverse or (len(rows) >= k and 1 not in kinds)
 
-        priced = price_of(table, self.prices)
+        by_row = price_of(table, self.prices)
+        priced = Price(lambda rows: by_row([int(order[r]) for r in rows]))
+        if aim.protection:
+            priced = price_of_target(target, self.prices, codes)
         self.plain = PlainPolish(
-            [np.flatnonzero(labels == g).tolist() for g in range(self.zone.size)],
-            lambda rows: priced([int(order[r]) for r in rows]), allowed, near.tolist(), self.zone.tolist(), self.limits,
+            [np.flatnonzero(labels == g).tolist() for g in range(self.zone.size)], priced, allowed, near.tolist(),
+            self.zone.tolist(), self.limits,
         )  # fmt: skip
         self.plain.quiet, self.plain.calm = self.flags[0].tolist(), self.flags[1].tolist()
         self.rng = rng
@@ -116,7 +168,20 @@ def test_groups_change_as_in_plain_python(seed: int, n: int, k: int, zones: int,
 @example(seed=4, n=24, k=3)
 def test_research_values_may_rise_with_the_level(seed: int, n: int, k: int, values: list[float]) -> None:
     """A group may get cheaper by one more record, so that no exchange may be left out for what a part of it costs."""
-    compare(Both(seed, n, k, 1, False, values), 1, seed)
+    compare(Both(seed, n, k, 1, False, Aim("rv"), values), 1, seed)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("protection", PROTECTION)
+@settings(max_examples=many(8, 100), deadline=None)
+@given(seed=SEEDS, n=st.integers(12, 24), k=st.integers(2, 4), diverse=st.booleans(), weight=st.floats(0.1, 0.9))
+def test_groups_that_tell_less_are_found_as_in_plain_python(
+    protection: str, listed: bool, seed: int, n: int, k: int, diverse: bool, weight: float
+) -> None:
+    """With missing and unknown values, weights, and sensitive columns that list their values or do not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aims, "_VALUES", 256 if listed else 0)
+        compare(Both(seed, n, k, 1, diverse, Aim("lm", protection, weight)), 1, seed)
 
 
 def compare(both: Both, zones: int, seed: int) -> None:
