@@ -19,7 +19,7 @@ from shoal.verify.shape import check_manifest
 
 Manifest = dict[str, Any]
 ACCEPTED = [
-    "W-RA-LINK", "W-EXACT-QI", "W-PP-REV", "W-PERTURBED", "W-TRAJECTORY", "W-NO-K", "W-NEUTRAL",
+    "W-RA-LINK", "W-EXACT-QI", "W-PP-REV", "W-PERTURBED", "W-TRAJECTORY", "W-ROWS", "W-NO-K", "W-NEUTRAL",
     "W-UNMODELLED:disease", "W-UNMODELLED:income",
 ]  # fmt: skip
 CODED: dict[str, Any] = {"income": {"code": {"how": "graded", "categories": 4}}, "disease": {"code": "mapping"}}
