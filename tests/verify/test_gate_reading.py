@@ -41,6 +41,7 @@ def test_sensitive_and_neutral_columns_are_read(column: str) -> None:
 def test_a_list_of_values_that_the_manifest_has_is_no_free_text(column: str) -> None:
     tree = [[text, "*"] for text in TEXTS]
     for described in ({"hierarchy": tree}, {"type": "ordinal", "order": TEXTS}):
+        # Each is a text of its own, which is said of them all the same.
         assert failed(gate(with_cells(column, TEXTS, **described))) == [f"people in {column}"]
 
 

@@ -225,6 +225,11 @@ def test_a_number_of_several_subjects_is_found() -> None:
         assert "belongs to several subjects" in found.detail
     different = frame.unique("person", maintain_order=True)
     assert codes(different, people=True, hidden=["person"]) == []
+    rng = np.random.default_rng(2)
+    households = people(rng, 300).with_columns(
+        pl.Series("household", np.repeat(np.arange(100), 3)), pl.Series("who", np.arange(300))
+    )
+    assert codes(households, people=True, hidden=["household"], dropped=["household"]) == []
 
 
 @pytest.mark.parametrize("seed", range(many(12, 500)))

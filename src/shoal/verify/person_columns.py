@@ -106,17 +106,29 @@ class PersonColumns:
                 found.append(Check(name=f"people in {name}", passed=code in accepted, detail=detail, code=code))
         return found
 
+    def _repeats_people(self, name: str, values: Values) -> bool:
+        """Decide whether a column has several rows of a person, or several subjects of one.
+
+        A token does. A declared identifier does where its values are numbers or codes, which no namesakes share, or
+        where the rows of one value agree in what namesakes rarely share; of several subjects, who may share a household
+        or a telephone, they have to agree. Another column has to number people, and to leave no quasi-identifier open:
+        a hospital or a household leaves age and sex open. A number may leave one open, such as a year.
+        """
+        roles = self._roles
+        if values.most < 2:
+            return False
+        if name in roles.hidden:
+            sure = name in roles.tokens or are_codes(values.shown)
+            return (sure and not roles.people) or values.tell_apart(roles.quasi)
+        changing = len(values.open(roles.quasi))
+        return (not changing or (changing == 1 and _is_number(values))) and values.numbers_people(shared=False)
+
     def _check_rows(self, accepted: Collection[str]) -> Check:
         """Nobody has several rows where models count rows, and nobody is several people where they count people."""
         problems = []
         for name in self._numbers:
             values = self._found.values(name)
-            repeats = (
-                values.most > 1
-                if name in self._roles.tokens
-                else repeats_people(values, self._roles.quasi, declared=name in self._roles.hidden)
-            )
-            if repeats:
+            if self._repeats_people(name, values):
                 problems.append((values.most, name))
         detail = "No identifier repeats, and no dropped column numbers people with several rows."
         if self._roles.people:
@@ -129,21 +141,6 @@ class PersonColumns:
             detail += ", which W-ROWS accepts." if "W-ROWS" in accepted else "."
         passed = not problems or "W-ROWS" in accepted
         return Check(name="rows of people", passed=passed, detail=detail, code="W-ROWS")
-
-
-def repeats_people(values: Values, quasi: Sequence[str], *, declared: bool) -> bool:
-    """Decide whether a column has several rows of a person.
-
-    A declared identifier does where its values are numbers or codes, which no namesakes share, or where the rows of one
-    value agree in what namesakes rarely share. Another column has to number people, and to leave no quasi-identifier
-    open: a hospital or a household leaves age and sex open. A number may leave one open, such as a year.
-    """
-    if values.most < 2:
-        return False
-    if declared:
-        return are_codes(values.shown) or values.tell_apart(quasi)
-    changing = len(values.open(quasi))
-    return (not changing or (changing == 1 and _is_number(values))) and values.numbers_people(shared=False)
 
 
 def identifies(values: Values, quasi: Sequence[str]) -> bool:
