@@ -157,6 +157,38 @@ def test_dates_of_other_rows_are_chance() -> None:
     assert said(notes, days).endswith("hold their row's 'name'.")
 
 
+def days(draw: np.random.Generator, rows: int, within: int) -> list[str]:
+    return [(date(2024, 1, 1) + timedelta(days=int(day))).isoformat() for day in draw.integers(0, within, rows)]
+
+
+@pytest.mark.parametrize("rows, within", [(12, 100), (20, 365), (100, 20_000)])
+def test_births_and_visits_meet_by_chance(rows: int, within: int) -> None:
+    """In a column of dates, written or not, a visit on the day of the own birth is no copy."""
+    draw = np.random.default_rng(1)
+    for _ in range(many(3, 100)):
+        born, visits = days(draw, rows, within), days(draw, rows, within)
+        visits[0] = born[0]
+        as_dates, as_numbers = map(date.fromisoformat, visits), (int(one.replace("-", "")) for one in visits)
+        for cells in (visits, list(as_dates), list(as_numbers)):
+            assert said(cells, born) == FINE
+        assert said([*visits, *[None] * 5, "unknown"], [*born, *born[:6]]) == FINE
+
+
+@pytest.mark.parametrize("copied, found", [(3, False), (4, True)])
+def test_the_smallest_copy_of_dates_that_is_found(copied: int, found: bool) -> None:
+    born = [date(1930, 1, 1) + timedelta(days=19 * row) for row in range(1000)]
+    cells = born[:copied] + [date(2020, 1, 1) + timedelta(days=row % 300) for row in range(1000 - copied)]
+    assert said(cells, born) == (REPEATS if found else FINE)
+    assert said(cells[:copied], born[:copied]) == (REPEATS if found else FINE)
+
+
+def test_a_date_in_a_text_is_found_in_a_column_of_dates_too() -> None:
+    born = [date(1930, 1, 1) + timedelta(days=19 * row) for row in range(20)]
+    seen = [f"2020-05-{row + 1:02}" for row in range(20)]
+    assert said([f"born {born[0]}", *seen[1:]], born) == held(1)
+    assert said([f"{born[0]}", *seen[1:17], "x", "y", "z"], born) == held(1)
+
+
 def test_numbers_are_compared_as_numbers_and_texts_as_texts() -> None:
     numbers = [7 * row for row in range(20)]
     assert said([float(one) for one in numbers[:-1]] + [0.5], numbers) == REPEATS

@@ -7,8 +7,6 @@ nothing from any of them. All functions work on whole columns; callers give them
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import date
 
 import numpy as np
 import polars as pl
@@ -23,10 +21,14 @@ _WORD = r"\p{L}+|\p{N}+"
 _UNSEEN = r"\p{Cf}"
 # NFKC leaves the digits of other scripts as they are.
 _OTHER_DIGIT = r"[\p{Nd}--[0-9]]"
+# Dashes, minus signs, dots in the middle of a line and slashes of other forms, each as the usual mark.
+_MARKS = {r"[\p{Pd}\u2212]": "-", r"[\u00b7\u2022\u2219\u22c5\u30fb]": ".", r"[\u2044\u2215]": "/"}
 _BEYOND_ASCII = (pl.col("text").str.len_bytes() != pl.col("text").str.len_chars()).fill_null(False)
 JOINTS = r"['’ʼ`´‐‑-]"
-_DATE = r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
+_DATE = r"\b\d{4}[-_]\d{1,2}[-_]\d{1,2}\b|\b\d{1,2}[._/]\d{1,2}[._/]\d{2,4}\b"
 _RUN = r"\d[\d \t/().+-]*\d"
+# Commas part the groups of a telephone number only where the number is no amount: behind a leading zero, or as 3-3-4.
+_MARKED = r"\d+(?:_\d+)+|0\d+(?:,\d{2,})+|\d{3},\d{3},\d{4}"
 # Four groups and more are a telephone or file number, though a date may seem to stand at its beginning.
 _GROUPS = r"\d{1,4}(?:[./-]\d{1,4}){3,}"
 # Country codes and leading zeros come and go; the last nine digits of a long number stay.
@@ -37,10 +39,12 @@ _SPACED = r"(?:^|[^\p{L}\p{N}])\p{L}[^\p{L}\p{N}]{1,3}\p{L}[^\p{L}\p{N}]{1,3}\p{
 _SPACED_RUN = re.compile(r"(?<![^\W_])[^\W\d_](?:[\W_]{1,3}[^\W\d_](?![^\W_])){2,}")
 _GAP = re.compile(r"[\W_]+")
 
+_NUMBERS = [f"{number:02}" for number in range(1, 13)]
 # Months in English, German, French, Spanish, Italian, Portuguese and Dutch, folded.
 _MONTHS = {
     name: number
-    for number, names in enumerate(
+    for number, names in zip(
+        _NUMBERS,
         (
             "jan january januar jan janv janvier ene enero gen gennaio janeiro januari janner",
             "feb february februar fev fevr fevrier febrero febbraio fevereiro februari",
@@ -55,24 +59,21 @@ _MONTHS = {
             "nov november novembre noviembre novembro",
             "dec december dez dezember decembre dic diciembre dicembre dezembro",
         ),
-        start=1,
+        strict=True,
     )
     for name in names.split()
 }
 _NAMED_MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + ")"
-_ORDINAL = r"(?:st|nd|rd|th|er|\.|º|o)?"
-# Dates as they are usually written, once a text is folded.
-_WRITTEN = "|".join((
-    r"\d{4} ?[./-] ?\d{1,2} ?[./-] ?\d{1,2}",
-    r"\d{1,2} ?[./-] ?\d{1,2} ?[./-] ?\d{2,4}",
-    rf"\d{{1,2}}{_ORDINAL}[ .-]*(?:of |de |di )?{_NAMED_MONTH}[ .,/-]*(?:of |de |del )?\d{{2,4}}",
-    rf"{_NAMED_MONTH}[ .-]*\d{{1,2}}{_ORDINAL}[ ,.-]+\d{{4}}",
-    rf"\d{{4}}[ .-]*{_NAMED_MONTH}[ .-]*\d{{1,2}}",
-    r"\d{4} ?年 ?\d{1,2} ?月 ?\d{1,2} ?日?",
-    r"\d{8,}",
-))  # fmt: skip
+_ROMAN = dict(zip(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"], _NUMBERS, strict=True))
+# Three figures and more, or two and a month, with marks or blanks between them.
+_MONTH = rf"(?:{_NAMED_MONTH}|[ivx]+)"
+_OF = r"(?:(?:day )?(?:of|de|del|di) )"
+_BETWEEN = rf"(?:(?:st|nd|rd|th|er|o)\b)?(?:\s*[./_|:,;'’\\年月日-]\s*[./,'’-]?\s*|\s+){_OF}?"
+_STEP = rf"(?:(?:{_BETWEEN})?{_MONTH}(?:{_BETWEEN})?|{_BETWEEN})\d+"
+_NAMED = rf"{_NAMED_MONTH}(?:{_BETWEEN})?\d+{_BETWEEN}\d+|\d+(?:{_BETWEEN})?{_MONTH}(?:{_BETWEEN})?\d+"
+_SERIES = rf"(?:{_NAMED}|\d+(?:{_STEP}){{2}})(?:{_STEP})*|\d{{8,}}"
 # What an identifier that is a date looks like; eight digits without a mark may well be another number.
-_WHOLE_DATE = rf"^(?:{_WRITTEN.removesuffix('|' + chr(92) + 'd{8,}')})(?:[t ]+[\d:.,+z-]*)?$"
+_WHOLE_DATE = rf"^(?:{_NAMED}|\d+{_BETWEEN}\d+{_BETWEEN}\d+)日?(?:[t ]+[\d:.,+z-]*)?$"
 
 
 def plain_texts(column: pl.Series) -> pl.Series:
@@ -96,6 +97,8 @@ def _readable(texts: pl.Series) -> pl.Series:
     texts, beyond, spaced = texts.clone(), *found
     if beyond.any():
         usual = texts.filter(beyond).str.replace_all(_UNSEEN, "").str.normalize("NFKC")
+        for others, mark in _MARKS.items():
+            usual = usual.str.replace_all(others, mark)
         texts = texts.scatter(beyond.arg_true(), _with_usual_digits(usual))
         spaced = texts.str.contains(_SPACED)
     if spaced.any():
@@ -153,10 +156,10 @@ def joined_words(text: pl.Expr) -> pl.Expr:
 
 def numbers(text: pl.Expr) -> pl.Expr:
     """Long numbers of a text, each as its digits: runs, and runs with the separators of telephone numbers between."""
-    plain = text.str.replace_all(r"[‐‑–]", "-")
-    dateless = plain.str.replace_all(_DATE, " x ")
-    runs = (dateless.str.extract_all(_RUN), dateless.str.extract_all(r"\d+"), plain.str.extract_all(_GROUPS))
-    found = pl.concat_list(*runs)
+    dateless = text.str.replace_all(_DATE, " x ")
+    found = pl.concat_list(
+        *(dateless.str.extract_all(one) for one in (_RUN, _MARKED, r"\d+")), text.str.extract_all(_GROUPS)
+    )
     return found.list.eval(number_key(pl.element())).list.drop_nulls().list.unique()
 
 
@@ -179,43 +182,72 @@ def dates(texts: pl.Series, *, whole: bool = False) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``place`` of the text and ``key``, the date as ``2026-01-31``, each pair once. A date that can be read with
-        the day first or the month first is there in both readings.
+        ``place`` of the text, ``key``, the date as ``2026-01-31``, and whether the text is a date ``alone``, each date
+        once. A date that can be read with the day first or the month first is there in both readings.
     """
+    text = pl.col("text")
     there = texts.to_frame("text").with_row_index("place")
-    there = there.filter(pl.col("text").str.contains("[0-9][^0-9]+[0-9]" if whole else "[0-9].*[0-9]"))
+    there = there.filter(text.str.contains("[0-9][^0-9]+[0-9]" if whole else "[0-9].*[0-9]"))
     if there.height:
-        there = there.with_columns(fold(pl.col("text")))
+        there = there.with_columns(fold(text))
     if there.height and whole:
-        there = there.filter(pl.col("text").str.contains(_WHOLE_DATE))
-    if not there.height:
-        return pl.DataFrame(schema={"place": pl.UInt32, "key": pl.String})
-    found = there.select("place", written=pl.col("text").str.extract_all(_WRITTEN)).explode("written").drop_nulls()
-    different = found["written"].unique()
-    read = [list(_readings(one)) for one in different]
-    known = pl.DataFrame({"written": different, "key": read}, schema={"written": pl.String, "key": pl.List(pl.String)})
-    return found.join(known.explode("key").drop_nulls(), on="written").select("place", "key").unique()
+        there = there.filter(text.str.contains(_WHOLE_DATE))
+    found = there.lazy().with_columns(series=text.str.extract_all(_SERIES)).explode("series").drop_nulls().collect()
+    if not found.height:
+        return pl.DataFrame(schema={"place": pl.UInt32, "key": pl.String, "alone": pl.Boolean})
+    read = found.join(_readings(found["series"].unique(), first=whole), on="series").lazy()
+    alone = text.str.contains(_WHOLE_DATE) | text.str.contains(r"^\d{8}$")
+    return read.select("place", "key", alone=alone).unique().collect()
 
 
-def _readings(written: str) -> Iterator[str]:
-    """Read a written date, in every way that it could be meant."""
-    figures = re.findall(r"\d+", written)
-    named = [_MONTHS[word] for word in re.findall(r"[a-z]+", written) if word in _MONTHS]
-    if len(figures) == 1:
-        run = figures[0]
-        if len(run) != 8:
-            return
-        parts = [(run[:4], run[4:6], run[6:]), (run[4:], run[2:4], run[:2]), (run[4:], run[:2], run[2:4])]
-    elif named:
-        first, second = figures
-        parts = [(first, named[0], second) if len(first) == 4 else (second, named[0], first)]
-    elif len(figures[0]) == 4:
-        parts = [(figures[0], figures[1], figures[2])]
-    else:
-        parts = [(figures[2], figures[1], figures[0]), (figures[2], figures[0], figures[1])]
-    for year, month, day in parts:
-        for century in (0,) if len(year) == 4 else (1900, 2000) if len(year) == 2 else ():
-            try:
-                yield date(century + int(year), int(month), int(day)).isoformat()
-            except ValueError:
-                continue
+def _readings(series: pl.Series, *, first: bool) -> pl.DataFrame:
+    """Read three parts that follow each other as a date, in every way that they could be meant, or the first only."""
+    parts, eight = _parts(series), pl.col("eight")
+    orders = [("a4", "b2", "c2", "alike"), ("a4", "middle", "c2", "within"), ("c4", "first", "b2", "within")]
+    for year, usual in (("c4", "alike"), ("c19", "usual"), ("c20", "usual")):
+        orders += [(year, "b2", "a2", usual), (year, "a2", "b2", usual), (year, "middle", "a2", "within")]
+    there = parts.filter("within", pl.col("begins") | (not first))
+    read = [
+        there.filter(pl.col(usual)).select("series", key=pl.concat_str(year, month, day, separator="-"))
+        for year, month, day, usual in orders
+    ]
+    there = parts.filter(eight.is_not_null())
+    for ends in (((0, 4), (4, 2), (6, 2)), ((4, 4), (2, 2), (0, 2)), ((4, 4), (0, 2), (2, 2))):
+        key = pl.concat_str([eight.str.slice(*end) for end in ends], separator="-")
+        read.append(there.select("series", key=key))
+    found = pl.concat(read).drop_nulls()
+    return found.filter(pl.col("key").str.to_date("%Y-%m-%d", strict=False).is_not_null()).unique()
+
+
+def _parts(series: pl.Series) -> pl.DataFrame:
+    """Cut figures that follow each other into parts, each with the two that come next, as far as they may be of a date.
+
+    Years of two digits are read only between marks that are usual in dates, and not where such figures go on, as those
+    of addresses of computers do.
+    """
+    part, run, gap, tight, word = (pl.col(name) for name in ("part", "run", "gap", "tight", "word"))
+    clean = pl.col("series").str.replace_all(r"(\d)(?:st|nd|rd|th|er|o)\b", "${1}").str.replace_all(rf"\b{_OF}", "~")
+    parts = series.to_frame("series").with_row_index("run").with_columns(part=clean)
+    parts = parts.with_columns(part.str.extract_all(r"(?:\d+|[a-z]+)[^\da-z]*")).explode("part")
+    parts = parts.with_columns(
+        a=part.str.extract(r"^(\d+)"), word=part.str.extract("^([a-z]+)"),
+        gap=part.str.extract(r"([^\da-z]*)$").str.replace_all(r"[\s年月日]+", ""),
+        tight=part.str.extract(r"\d([./-])$").fill_null(""),
+    )  # fmt: skip
+    goes_on = (tight.shift(1) == tight) | (tight.shift(-2) == tight)
+    parts = parts.with_columns(
+        b=pl.col("a").shift(-1), c=pl.col("a").shift(-2), within=run.shift(-2) == run, begins=run.is_first_distinct(),
+        alike=(gap == gap.shift(-1)) & (gap != "~"), marked=gap.is_in(["", "~"]).not_() & (gap.shift(-1) != ""),
+        number=((tight != "") & (tight == tight.shift(-1)) & goes_on).fill_null(False),
+        first=word.replace_strict(_MONTHS, default=None, return_dtype=pl.String),
+        roman=word.replace_strict(_ROMAN, default=None, return_dtype=pl.String),
+    )  # fmt: skip
+    roman = pl.when(pl.col("marked") | (word.shift(-1).str.len_chars() > 1)).then(pl.col("roman").shift(-1))
+    size = {name: pl.col(name).str.len_chars() for name in "abc"}
+    two, alike = pl.when(size["c"] == 2).then(pl.col("c")), pl.col("alike")
+    return parts.with_columns(
+        **{f"{name}2": pl.when(size[name] <= 2).then(pl.col(name).str.zfill(2)) for name in "abc"},
+        a4=pl.when(size["a"] == 4).then(pl.col("a")), c4=pl.when(size["c"] == 4).then(pl.col("c")),
+        middle=pl.coalesce(pl.col("first").shift(-1), roman), c19="19" + two, c20="20" + two,
+        usual=alike & gap.is_in([".", "/", "-"]) & ~pl.col("number"), eight=pl.when(size["a"] == 8).then(pl.col("a")),
+    )  # fmt: skip

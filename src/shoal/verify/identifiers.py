@@ -21,6 +21,8 @@ _WORD = r"[\p{L}\p{N}]+"
 _REACH, _COUNTING = 1 << 12, 1e-2
 # A column that holds nothing but the identifiers of its rows repeats them, if so many people have one.
 _SEVERAL = 4
+# A column of dates holds nothing else in so many of its cells.
+_NEARLY_ALL = 0.9
 # How identifiers are looked for: texts by their words, dates in any spelling, and the rest by the whole cell.
 _WORDS, _DATES, _VALUES = "words", "dates", "values"
 _Keys = Mapping[str, pl.DataFrame]
@@ -32,7 +34,7 @@ class OwnIdentifiers:
     A text of at least three characters with a letter fails when its words stand in a text cell of its row, and a date
     when the cell holds it in any usual spelling. Where cells hold those of other rows too, as occupations may hold
     surnames, they fail only when chance does not explain how often it is their own. Other identifiers, short numbers
-    above all, fail by that test, or when the column holds nothing else.
+    above all, fail by that test, or when the column holds nothing else; so do dates in a column of dates.
 
     Parameters
     ----------
@@ -44,6 +46,9 @@ class OwnIdentifiers:
         self._hidden = hidden
         self._known: dict[str, _Keys] = {}
         self._filled: Counter[str] = Counter()
+        # Cells that are a date and nothing else, and those that hold a date among other words.
+        self._dates: Counter[str] = Counter()
+        self._dated: Counter[str] = Counter()
         self._meetings: dict[tuple[str, str, str], _Meetings] = {}
 
     def see(self, released: Coded, identifiers: Sequence[pl.Series]) -> None:
@@ -56,6 +61,9 @@ class OwnIdentifiers:
         cells = _Cells(released, {way for known in self._known.values() for way in known})
         for name in released.frame.columns:
             self._filled[name] += cells.filled(name)
+            alone, among = cells.dated(name)
+            self._dates[name] += alone
+            self._dated[name] += among
         for one in identifiers:
             self._see(one, cells)
 
@@ -107,14 +115,22 @@ class OwnIdentifiers:
 
     def _contained(self, name: str, column: str, level: float) -> int:
         """Count rows whose cell holds their identifier in words or as a date; 0 when chance explains it."""
-        met = [self._meetings.get((name, column, way)) for way in (_WORDS, _DATES)]
+        ways = [_WORDS] if self._is_of_dates(column) else [_WORDS, _DATES]
+        met = [self._meetings.get((name, column, way)) for way in ways]
         return sum(one.rows for one in met if one is not None and (not one.strangers or one.is_excess(level)))
 
     def _repeats(self, name: str, column: str, level: float) -> bool:
-        met = self._meetings.get((name, column, _VALUES))
-        if met is None:
-            return False
-        return met.is_excess(level) or (met.hits >= _SEVERAL and met.rows == self._filled[column])
+        ways = [_VALUES, _DATES] if self._is_of_dates(column) else [_VALUES]
+        met = [self._meetings.get((name, column, way)) for way in ways]
+        return any(
+            one.is_excess(level) or (one.hits >= _SEVERAL and one.rows == self._filled[column])
+            for one in met
+            if one is not None
+        )
+
+    def _is_of_dates(self, column: str) -> bool:
+        """Whether cells that hold a date hold nothing else, and are most of a column: then dates meet by chance."""
+        return not self._dated[column] and self._dates[column] >= _NEARLY_ALL * self._filled[column]
 
 
 class _Cells:
@@ -134,6 +150,7 @@ class _Cells:
                 self._keys[_WORDS][name] = split.unique().collect()
             if _DATES in ways:
                 self._keys[_DATES][name] = dates(held.distinct)
+        self._numeric = {name for name in self._held if name not in texts}
         self._heard = {way: _unique_keys(list(keys.values())) for way, keys in self._keys.items()}
 
     def keys(self, way: str) -> _Keys:
@@ -164,6 +181,15 @@ class _Cells:
         """Count the rows with a cell."""
         held = self._held[name]
         return int(held.rows[held.distinct.is_not_null().to_numpy()].sum())
+
+    def dated(self, name: str) -> tuple[int, int]:
+        """Count the rows whose cell is a date and nothing else, as all numbers are, and those with one in a text."""
+        found = self._keys[_DATES].get(name)
+        if found is None or name in self._numeric:
+            return (self.filled(name), 0)
+        rows = self._held[name].rows
+        alone, among = (found.filter(one)["place"].unique() for one in (pl.col("alone"), ~pl.col("alone")))
+        return int(rows[alone.to_numpy()].sum()), int(rows[among.to_numpy()].sum())
 
     def numbers(self, name: str) -> np.ndarray:
         """The whole number in the cell of every row, nan where there is none."""
