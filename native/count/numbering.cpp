@@ -86,7 +86,8 @@ std::tuple<Array<i32>, u64> place_keys(Table<const i64> known) {
 }
 
 void find_keys(
-    Table<const i64> known, Span<const i32> table, i64 shift, Table<const i64> wanted, Span<i64> found, i64 start, i64 stop
+    Table<const i64> known, Span<const i32> table, i64 shift, Table<const i64> wanted, Span<i64> found, i64 start,
+    i64 stop
 ) {
     require_room("find_keys", "known", known.rows, 1);
     require_size("find_keys", "wanted", wanted.rows, known.rows);

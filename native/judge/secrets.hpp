@@ -36,11 +36,12 @@ struct SecretsOf {
         require_size(kernel, "real's columns", real.columns, 3);
         require_size(kernel, "policy's columns", policy.columns, 4);
         for (i64 a = 0; a < whole.rows; ++a) {
-            const i64 card = whole(a, secret::CARD), places = whole(a, secret::KIND) == EQUAL ? 0 : card;
-            require_room(kernel, "policy", policy.rows, whole(a, secret::CODE_AT) + card);
-            require_room(kernel, "ref", ref.size, whole(a, secret::REF_AT) + places);
-            if (whole(a, secret::KIND) == LEAVES) require_room(kernel, "tree", tree.size, whole(a, secret::TREE_AT) + card);
-            if (whole(a, secret::NEAR_AT) >= 0) require_room(kernel, "near", near.size, whole(a, secret::NEAR_AT) + card * card);
+            using namespace secret;
+            const i64 kind = whole(a, KIND), card = whole(a, CARD), near_at = whole(a, NEAR_AT);
+            require_room(kernel, "policy", policy.rows, whole(a, CODE_AT) + card);
+            require_room(kernel, "ref", ref.size, whole(a, REF_AT) + (kind == EQUAL ? 0 : card));
+            if (kind == LEAVES) require_room(kernel, "tree", tree.size, whole(a, TREE_AT) + card);
+            if (near_at >= 0) require_room(kernel, "near", near.size, near_at + card * card);
         }
     }
 

@@ -18,10 +18,10 @@
 //   where None may be given and nowhere else, i64, u64, double, bool, and structs for named tuples: a struct lists its
 //   fields in order, as `using Fields = std::tuple<...>` and `static constexpr const char* names = "low, high"`. Arrays are
 //   never copied or converted: another type, depth or layout raises TypeError. u8 also takes NumPy's booleans.
-// * Shapes are checked before anything is read, by the `require_...` functions below: in kernels, and for the fields of a
-//   struct in its `void check(const char* kernel) const`, which the binding calls and which names fields alone. Values in
-//   arrays are trusted, because they come from our own coding: codes, rows and classes are in range. Checks cost at most
-//   a look at every group, never at every row; only the ids that users' methods may give are checked one by one.
+// * Shapes are checked before anything is read, by the `require_...` functions below: in kernels, and for the fields of
+//   a struct in its `void check(const char* kernel) const`, which the binding calls and which names fields alone. Values
+//   in arrays are trusted, because they come from our own coding: codes, rows and classes are in range. Checks cost at
+//   most a look at every group, never at every row; only ids that users' methods may give are checked one by one.
 // * Results: void, i64, u64, double, bool, Array<T> and Grid<T> (arrays whose size only the kernel can tell), or a
 //   std::tuple of up to six of these.
 // * A kernel runs without the interpreter's lock, so it must not touch Python objects. It cannot be interrupted: Ctrl-C is
