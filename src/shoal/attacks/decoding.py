@@ -55,7 +55,8 @@ def attack_pseudonymised(
                 truth = places(column)[values[known]]
                 figures += rank_matching(truth, codes.filter(pl.Series(known)).to_numpy(), generator, size=size)
             else:
-                truth = values[known].astype(np.int64)
+                # Numbers of released values alone: how many others there are would change what is drawn.
+                truth = np.unique(values[known], return_inverse=True)[1]
                 figures.append(frequency_matching(truth, generator, size=size))
     return found
 
