@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -361,3 +362,13 @@ def test_an_age_takes_the_place_of_a_date_of_birth_as_the_recipe_says(tmp_path: 
     code, out, err = shell("run", path)
     assert (code, err) == (0, "")
     assert "born" not in out
+
+
+def test_an_amount_that_some_people_share_is_left_out_and_is_no_identifier(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    credit = rng.integers(1000, 90_000, 400)
+    credit[:20] = 0
+    frame = pl.DataFrame({"used": credit, "age": rng.integers(20, 60, 400), "diagnosis": rng.choice(list("abcd"), 400)})
+    draft = tried(draft_of(frame, tmp_path))
+    assert draft.proposals["used"].role in ("drop", "sensitive", "neutral")
+    assert draft.tried

@@ -365,6 +365,21 @@ def test_a_column_that_fixes_a_quasi_identifier_is_told_from_independent_ones(se
     assert set(fixed) == {("birth_year", "age"), ("area", "zip"), ("born", "age")}
 
 
+@pytest.mark.parametrize("seed", range(many(8, 60)))
+def test_a_coarser_level_of_a_quasi_identifier_is_found(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, states = int(rng.integers(300, 900)), int(rng.integers(3, 9))
+    place = rng.integers(0, 40 * states, n)
+    frame = pl.DataFrame({"sex": rng.choice(["f", "m"], n), "zip": [f"Z{one:04}" for one in place]}).with_columns(
+        state=pl.Series(place % states).cast(pl.String) + "th", ward=pl.Series(rng.integers(0, states, n)),
+        disease=pl.Series(rng.choice(["flu", "gout", "cold"], n)),
+    )  # fmt: skip
+    roles = PersonRoles(quasi=["sex", "zip"], published=["state", "ward", "disease"])
+    found = PersonColumns(roles)
+    found.see(Coded(frame))
+    assert found.fixed == [("state", "zip")]
+
+
 @pytest.mark.parametrize("seed", range(many(4, 40)))
 def test_where_batches_end_makes_no_difference(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -92,7 +92,7 @@ class Comparison:
             return []
         costs = self.costs[[entry.point.number for entry in front]]
         suppressed = np.array([entry.outcome.suppressed for entry in front])
-        order, far = ranked(costs, suppressed, np.array([entry.outcome.seconds for entry in front]))
+        order, far = ranked(costs, suppressed)
         return [(front[row], float(away)) for row, away in zip(order, far, strict=True)]
 
     @property

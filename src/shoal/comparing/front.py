@@ -39,12 +39,12 @@ def distances(costs: np.ndarray) -> np.ndarray:
     return np.sqrt((scaled**2).sum(axis=1))
 
 
-def ranked(costs: np.ndarray, suppressed: np.ndarray, seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ranked(costs: np.ndarray, suppressed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of a front from the nearest to the ideal corner to the furthest, and their distances in that order.
 
-    Ties go to fewer suppressed, then to less time, then to the earlier row.
+    Ties go to fewer suppressed, then to the earlier row.
     """
     far = distances(costs)
     # Sums of squares in another order differ in the last bits, and would make ties look decided.
-    order = np.lexsort((np.arange(far.size), seconds, suppressed, np.round(far, 9)))
+    order = np.lexsort((np.arange(far.size), suppressed, np.round(far, 9)))
     return order, far[order]

@@ -141,13 +141,10 @@ def _cut_rows(name: str, texts: Sequence[str], levels: Sequence[Sequence[int]]) 
 
 def _cut_again(tree: Hierarchy) -> Hierarchy:
     """The same groups, cut between the values that are left."""
-    levels = [nodes.tolist() for nodes in tree.ancestors[1:-1]]
-    return Hierarchy.from_rows(tree.name, _cut_rows(tree.name, tree.labels[0], levels))
+    return Hierarchy.from_rows(tree.name, _cut_rows(tree.name, tree.labels[0], tree.ancestors[1:-1].tolist()))
 
 
-def _built_again(
-    build: Callable[..., Hierarchy], values: Sequence[str], tree: Hierarchy, **options: Any
-) -> Hierarchy:
+def _built_again(build: Callable[..., Hierarchy], values: Sequence[str], tree: Hierarchy, **options: Any) -> Hierarchy:
     """What a builder makes of the values that are left, in the order that it took all of them in."""
     return build(tree.name, [text for text in values if text in tree.leaf_code], **options)
 

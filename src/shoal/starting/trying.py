@@ -17,6 +17,7 @@ from shoal.streaming.recipes import run_stream
 _MOST_ROWS = 200_000
 _TRIALS = 20
 _HELD = re.compile(r"cells of '(.+?)' hold (?:a word of )?(?:somebody's|their row's)")
+_REPEATS = re.compile(r"'(.+?)' repeats")
 _NAMED = re.compile(r"(?:[Cc]olumn|hierarchy of|levels of|[Vv]alues of|labels? of) '(.+?)'")
 
 
@@ -55,6 +56,8 @@ def _failure(draft: Draft) -> ShoalError | None:
 def _mended(draft: Draft, error: ShoalError) -> Draft | None:
     """The draft with one thing less; None where nothing is left to leave out."""
     if isinstance(error, RefusalError):
+        if "W-ROWS" in error.codes:
+            return _no_identifier(draft, error)
         by_column = [code.partition(":")[2] for code in error.codes if ":" in code]
         known = [name for name in by_column if name in draft.proposals]
         return _dropped(draft, known[0], _why(error.codes[0])) if known else _without_neutral(draft)
@@ -87,6 +90,16 @@ def _dropped(draft: Draft, name: str, why: str) -> Draft | None:
         return None
     changed = draft.changed(name, role="drop", why=why, sure=False)
     return replace(changed, mended=[*draft.mended, f"{name}: left out, since {why}."])
+
+
+def _no_identifier(draft: Draft, error: RefusalError) -> Draft | None:
+    """Leave out what was only taken for an identifier, and repeats; other repetitions are for a person to judge."""
+    repeated = _REPEATS.match(str(error))
+    if repeated is None or (one := draft.proposals.get(repeated[1])) is None or one.sure or one.role != "identifiers":
+        return None
+    why = "not every row has its own"
+    changed = draft.changed(one.name, role="drop", why=why, sure=False)
+    return replace(changed, mended=[*draft.mended, f"{one.name}: left out, and no identifier, since {why}."])
 
 
 def _without_neutral(draft: Draft) -> Draft | None:

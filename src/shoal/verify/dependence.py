@@ -237,13 +237,23 @@ class Values:
         repeated = self.repeated
         return {} if repeated is None else {name: spread_of(repeated, one) for name, one in self._marginals.items()}
 
-    def fixes(self, name: str) -> bool:
+    @property
+    def are_categories(self) -> bool:
+        """Whether values are texts that are no numbers."""
+        return self._numbers.null_count() > 0
+
+    def fixes(self, name: str, most: float = FINER) -> bool:
         """Whether the values fix a column, or leave a small part of its range, over rows of different people.
 
         Of ordered values that hardly repeat, those that follow one another are taken together.
+
+        Parameters
+        ----------
+        most
+            The largest spread, as a share of what chance gives.
         """
         return name in self._marginals and any(
-            found.share <= FINER and found.evidence >= LEVEL
+            found.share <= most and found.evidence >= LEVEL
             for ends in (self.repeated, self._neighbours)
             if ends is not None
             for found in [spread_of(ends, self._marginals[name])]

@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.verify.assigned import FEWEST, are_codes, has_number_form, is_assigned
 from shoal.verify.coded import Coded
-from shoal.verify.dependence import Dependence, Values
+from shoal.verify.dependence import FIXED, Dependence, Values
 from shoal.verify.tally import Numbering
 from shoal.verify.types import Check
 
@@ -56,7 +56,7 @@ class PersonColumns:
     def __init__(self, roles: PersonRoles) -> None:
         self._roles, self._people = roles, Numbering()
         self._numbers = list(dict.fromkeys([*roles.hidden, *roles.dropped]))
-        followed = dict.fromkeys([*self._numbers, *roles.published])
+        followed = dict.fromkeys([*self._numbers, *roles.published, *roles.quasi])
         self._found = Dependence(list(followed), [*roles.quasi, *roles.published[:_BESIDE]], roles.hidden)
 
     def see(self, rows: Coded, who: pl.Series | np.ndarray | None = None) -> None:
@@ -78,13 +78,17 @@ class PersonColumns:
 
     @cached_property
     def fixed(self) -> list[tuple[str, str]]:
-        """Published columns, and quasi-identifiers that each of them fixes; those that identify people fix them all."""
+        """Published columns, and quasi-identifiers that each of them fixes; those that identify people fix them all.
+
+        A column that a quasi-identifier of categories fixes, as a postcode fixes the state, is a coarser level of it.
+        """
+        values = self._found.values
         return [
             (name, quasi)
             for name in self._roles.published
             if name not in self.identifying
             for quasi in self._roles.quasi
-            if self._found.values(name).fixes(quasi)
+            if values(name).fixes(quasi) or (values(quasi).are_categories and values(quasi).fixes(name, FIXED))
         ]
 
     def checks(self, accepted: Collection[str], texts: Collection[str] = ()) -> list[Check]:
