@@ -191,6 +191,7 @@ def test_namesakes_and_people_of_one_birthday_are_different_people(n: int, seed:
             "last": [letters(one) for one in last],
             "full": [f"{given} {letters(one)}" for given, one in zip(names, last, strict=True)],
             "street": [f"{letters(one)} Street {1 + one % 90}" for one in rng.integers(0, n, n)],
+            "contacts": [f"{one}@example.org;{one}@post.org" for one in rng.choice(["ab", "cd", "ef"], n)],
             "initials": rng.choice([f"{one} {two}" for one in "ABCDEFGHIJKLM" for two in "NOPQRSTUVWXYZ"], n),
             "born": (days + 18_262).cast(pl.Date),
             "age": age,
@@ -199,7 +200,7 @@ def test_namesakes_and_people_of_one_birthday_are_different_people(n: int, seed:
             "ages": [f"{5 * one}-{5 * one + 4}" for one in (age // 5).tolist()],
         }
     )
-    hidden = ["first", "last", "full", "street", "initials", "born"]
+    hidden = ["first", "last", "full", "street", "contacts", "initials", "born"]
     for quasi in (["age", "sex"], ["age", "sex", "ward"], ["ages", "sex"], ["ages", "ward"]):
         assert codes(frame, quasi=quasi, hidden=hidden) == []
 

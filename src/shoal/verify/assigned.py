@@ -34,7 +34,7 @@ _DATE = (
 # Letters and so many digits, all of one length.
 _CODE = r"^\p{L}+[-_/ ]?\d{4,}$"
 # Groups with digits, or of a single letter, which names of people and streets do not have; and addresses of mail.
-_IN_GROUPS = r"^((\S*\d\S*|\p{L}|[()+-]+)( +|$))+$|^\S+@\S+\.\S+$"
+_IN_GROUPS = r"^((\S*\d\S*|\p{L}|[()+-]+)( +|$))+$|^[^\s@,;|]+@[^\s@,;|]+$"
 _DIGIT_OR_MAIL = r"[\d@]"
 # A serial number within a year, and two numbers beside each other, such as a blood pressure or a score.
 _OF_YEAR = rf"^{_YEAR} ?[/–-] ?\d+$|^\d+ ?[/–-] ?{_YEAR}$"
