@@ -9,7 +9,7 @@ import polars as pl
 
 from benchmarks.harness import Comparison, case, run
 from shoal.census.generate import generate
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from shoal.verify.types import GateCase
 
 ROWS = 100_000

@@ -10,7 +10,7 @@ import pytest
 import shoal
 from shoal.catalogue import make
 from shoal.table.table import Table
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 
 COLUMNS = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",

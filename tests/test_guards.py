@@ -14,7 +14,7 @@ import shoal
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.describe import whole_hierarchies
 from shoal.table.table import Table
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from shoal.verify.types import GateCase
 
 ILLNESS = [

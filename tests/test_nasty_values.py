@@ -13,7 +13,7 @@ import shoal
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError, UserError
 from shoal.io.output import read_tables
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 
 NUMBERS = [
     "1", "1.0", "+1", "-0", "0", "1e0", "1e23", "100000000000000000000000", "0.1", ".1", "1e-7", "-5", "2.50",

@@ -27,7 +27,7 @@ from shoal.io.recipes import dump_recipe, parse_recipe
 from shoal.measures.base import search_prices
 from shoal.table.table import Table
 from shoal.table.workload import Cuts
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from tests.kernels.test_cells import cells_of
 
 PETS = [

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from shoal.table.table import Table
     from shoal.verify.types import Check, Verdict
 
-
 # Rows of a release that a notebook shows.
 _FIRST = 5
 

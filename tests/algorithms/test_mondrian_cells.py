@@ -18,7 +18,7 @@ from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.partition import mondrian
+from shoal.kernels import mondrian
 from shoal.models.judge import Judge
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import CellGrouping, Grouping

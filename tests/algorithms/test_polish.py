@@ -21,11 +21,9 @@ from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
+from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows, price_groups
 from shoal.kernels.cluster.groups import make_groups
-from shoal.kernels.cluster.mending import price_groups
-from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
-from shoal.kernels.cluster.polish import improve
-from shoal.kernels.cluster.relocate import Limits, Scene
+from shoal.kernels.cluster.polish import Limits, Scene, improve
 from shoal.kernels.cores import use_cores
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 
 ACCEPT = ["W-UNMODELLED:s"]
 Row = tuple[int, ...]

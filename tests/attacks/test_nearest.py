@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.attacks.run import attack
 from shoal.errors import InputError
-from shoal.kernels.links.nearest import nearest_rows
+from shoal.kernels.microaggregation import nearest_rows
 from tests.attacks.cases import NUMBER, TEXT, attacked, case_of, figures
 
 MICRO: dict[str, Any] = {"kind": "microaggregated"}

@@ -139,8 +139,8 @@ def test_draw_follows_its_weights() -> None:
 
 
 def test_tables_have_a_row_for_every_cell() -> None:
-    assert tables.education().shape == (4 * 2, len(leaves(EDUCATION)))
+    assert tables.education_shares().shape == (4 * 2, len(leaves(EDUCATION)))
     assert tables.marital_status().shape == (6 * 3, len(leaves(MARITAL_STATUS)))
-    assert tables.occupation().shape == (9 * 3 * 4, len(leaves(OCCUPATION)))
-    assert tables.industry().shape == (len(leaves(OCCUPATION)), len(tables.INDUSTRY))
-    assert tables.diagnosis().shape == (4 * 3, len(leaves(DIAGNOSIS)))
+    assert tables.occupation_shares().shape == (9 * 3 * 4, len(leaves(OCCUPATION)))
+    assert tables.industry_shares().shape == (len(leaves(OCCUPATION)), len(tables.INDUSTRY))
+    assert tables.diagnosis_shares().shape == (4 * 3, len(leaves(DIAGNOSIS)))

@@ -14,7 +14,7 @@ import shoal
 from shoal.catalogue import load, make, names
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.output import read_release
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from tests.contract.examples import (
     ALGORITHMS,
     CODES,

@@ -13,7 +13,7 @@ from shoal.attacks.base import AttackResult
 from shoal.catalogue import names
 from shoal.evaluation.base import Finding
 from shoal.results import Score
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from tests.contract.examples import MODELS, QUASI, Spec, label, people, read, release
 
 # A release of every kind, one of levels, and one of people with several rows.

@@ -22,10 +22,14 @@ pytest.importorskip("duckdb")
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of a few rows, wherever they are made."""
     for name, rows in {
-        "io.batches._BYTES": 5000, "io.batches.BATCH": 97, "engines.shuffled._BUCKET": 40,
-        "engines.shuffled._TOGETHER": 3, "engines.postgres._BATCH": 13, "engines.postgres._PIECE": 5,
-    }.items():  # fmt: skip
-        monkeypatch.setattr(f"shoal.{name}", rows)
+        "shoal.io.batches._BYTES": 5000,
+        "shoal.io.batches.BATCH": 97,
+        "shoal.engines.shuffled._BUCKET": 40,
+        "shoal.engines.shuffled._TOGETHER": 3,
+        "shoal.engines.postgres._BATCH": 13,
+        "shoal.engines.postgres._PIECE": 5,
+    }.items():
+        monkeypatch.setattr(name, rows)
 
 
 @pytest.mark.sample(1)

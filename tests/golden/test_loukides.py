@@ -20,7 +20,7 @@ from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.partition.median import halve
+from shoal.kernels.median_split import halve
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recoding.applied import apply_recoding

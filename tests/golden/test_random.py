@@ -12,7 +12,7 @@ import pytest
 from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
-from shoal.kernels.attack.posterior import reach
+from shoal.kernels.posterior import reach
 from shoal.measures.bias import confidence, lift, relative_bias, support
 from shoal.measures.posterior import candidates
 from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity

@@ -23,7 +23,7 @@ from shoal.io import output
 from shoal.io.files import write_frame
 from shoal.io.formulas import count_formulas, escape_formulas
 from shoal.io.output import read_tables, told
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 
 NFKC = partial(unicodedata.normalize, "NFKC")
 RUN = ["=1+1", "+x", "-x", "@SUM(A1)", "-5+3", "=", "-", "'=1", "''=1", "'-5", "--1"]

@@ -27,7 +27,7 @@ from shoal.io.output import aligned, read_release, write_release
 from shoal.results import Gated
 from shoal.table.domain import Domain
 from shoal.table.schema import Schema
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from tests.verify.cases import in_words
 
 INPUT = pl.DataFrame({"name": ["Ann", "Bob", "Cas"], "age": [31, 35, 90]})
@@ -256,8 +256,14 @@ def test_an_unknown_format(tmp_path: Path) -> None:
 
 
 STEPS = [
-    *(f"output.{name}" for name in ("write_frame", "manifest_bytes", "write_evidence", "input_hash", "_sha256")),
-    *(f"publication.{name}" for name in ("sync", "_write_journal", "put")),
+    "shoal.io.output.write_frame",
+    "shoal.io.output.manifest_bytes",
+    "shoal.io.output.write_evidence",
+    "shoal.io.output.input_hash",
+    "shoal.io.output._sha256",
+    "shoal.io.publication.sync",
+    "shoal.io.publication._write_journal",
+    "shoal.io.publication.put",
 ]
 
 
@@ -277,7 +283,7 @@ def test_a_failure_leaves_nothing_behind(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(f"shoal.io.{step}", fail)
+    monkeypatch.setattr(step, fail)
     with pytest.raises(InputError if isinstance(error, OSError) else type(error)):
         write_release(release(FRAME[:1]), tmp_path / "a" / "out", replace=replace)
     assert snapshot(tmp_path) == before

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from shoal.kernels.cluster.relocate import Limits
+from shoal.kernels.cluster.polish import Limits
 
 EPSILON, PATIENCE = 1 << 8, 3
 WORD = (1 << 64) - 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.links.anatomy import draw_groups
+from shoal.kernels.perturbation import draw_groups
 
 
 def reference(codes: list[int], l: int) -> list[int]:  # noqa: E741

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from shoal.kernels.count.apriori import GONE, anonymise_items, fewest_sharing
+from shoal.kernels.itemsets import GONE, anonymise_items, fewest_sharing
 
 # a1 a2 b1 b2 are 0 to 3, A and B above them 4 and 5, everything 6.
 PARENT, LEAVES = np.array([4, 4, 5, 5, 6, 6, -1]), np.array([1, 1, 1, 1, 2, 2, 4])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.prices import prices_of
 from shoal.io.source import read
 from shoal.kernels import _native
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
 from tests.conftest import many
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import ORDER, Case, cases

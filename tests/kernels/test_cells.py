@@ -13,7 +13,7 @@ from shoal.algorithms.prices import ONE, pack, prices_of, quasi_columns, ticks_o
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels import _native
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.table.table import with_crowd

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels import _native
-from shoal.kernels.cluster.merging import merge_entries, roots
+from shoal.kernels.cluster.bottom_up import merge_entries, roots
 from shoal.kernels.cluster.polish import wake
-from shoal.kernels.cluster.pools import Found, Made, numbered
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.median_split import Found, Made, numbered
+from shoal.kernels.prices import Prices
 
 
 @pytest.mark.reference("count_far")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.kernels.count.estimates import cell_chances, exact_counts, expected_counts
+from shoal.kernels.queries import cell_chances, exact_counts, expected_counts
 
 
 @pytest.mark.reference("cell_chances")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.count.extents import group_ranges
-from shoal.kernels.count.sets import group_sets, number_sets
+from shoal.kernels.grouping import group_ranges
+from shoal.kernels.histograms import group_sets, number_sets
 
 
 @st.composite

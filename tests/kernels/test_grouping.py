@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels import _native
+from shoal.kernels import _native, grouping
 from shoal.kernels.cores import use_cores
-from shoal.kernels.count import grouping
-from shoal.kernels.count.grouping import count_about, group_rows, number_keys, pack_keys
+from shoal.kernels.grouping import count_about, group_rows, number_keys, pack_keys
 
 
 def reference(rows: list[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.prices import prices_of
 from shoal.kernels import _native
-from shoal.kernels.cluster.exposure import Exposure
-from shoal.kernels.cluster.groups import Groups, make_groups
-from shoal.kernels.cluster.mending import nearest_groups, pair_off, price_groups
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.cluster.bottom_up import nearest_groups, pair_off, price_groups
+from shoal.kernels.cluster.groups import Exposure, Groups, make_groups
+from shoal.kernels.prices import Prices
 from shoal.table.table import Table
 from tests.algorithms.cluster.loukides import problem_of
 from tests.conftest import many

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels import _native
-from shoal.kernels.judge.guards import Nodes, lift, worst_breaches
+from shoal.kernels.guards import Nodes, lift, worst_breaches
 
 # Leaves a b | c d e, under two nodes and a root: nodes 0..4 are the leaves, 5 = ab, 6 = cde, 7 = all.
 NODES = Nodes(

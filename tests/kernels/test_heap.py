@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels import _native
-from shoal.kernels.heap import PLACES
+from shoal.kernels.random import PLACES
 
 
 def price_key(price: float, place: int) -> int:

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.count.histograms import (
-    bucket_rows,
-    histograms,
-    known_sizes,
-    subject_histograms,
-)
+from shoal.kernels.histograms import bucket_rows, histograms, known_sizes, subject_histograms
 
 NOBODY = np.empty(0, dtype=np.int32)
 NO_FLAGS = np.empty(0, dtype=np.uint8)

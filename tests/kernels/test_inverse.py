@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.kernels.attack.inverse import inverse_moments
+from shoal.kernels.suda import inverse_moments
 
 SHARES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 3), Fraction(49, 100), Fraction(1, 2), Fraction(2, 3),
           Fraction(9, 10), Fraction(999, 1000)]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.kernels.count.itemsets import cross_counts, narrow
+from shoal.kernels.itemsets import cross_counts, narrow
 
 # Two columns: cells 0 to 2 stand for items 0 and 1, cells 3 and 4 for items 2 to 4; cell 2 for none that is frequent.
 COVERS = [[(0, 1.0)], [(0, 0.5), (1, 0.5)], [], [(2, 1.0)], [(3, 0.25), (4, 0.75)]]

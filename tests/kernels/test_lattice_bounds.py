@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.lattice import bounds as kernel
+from shoal.kernels import lattice as kernel
 from shoal.recoding.lattice import Lattice
 
 HEIGHTS = st.lists(st.integers(0, 3), min_size=1, max_size=4)

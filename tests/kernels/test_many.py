@@ -14,8 +14,7 @@ from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels import _native
-from shoal.kernels.price.cells import Prices
-from shoal.kernels.price.many import widest_columns
+from shoal.kernels.prices import Prices, widest_columns
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.table.table import Table, with_crowd

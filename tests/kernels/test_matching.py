@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.attack.matching import WORD, count_matches, cover_bits, list_matches
+from shoal.kernels.record_match import WORD, count_matches, cover_bits, list_matches
 
 
 @pytest.mark.reference("cover_bits", "count_matches", "list_matches")

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.links.mdav import Records, mdav
-from shoal.kernels.links.univariate import shortest_path
+from shoal.kernels.microaggregation import Records, mdav, shortest_path
 
 # Three categories, two of which meet under a node.
 TREE = np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]], dtype=np.int32)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.prices import pack, prices_of, quasi_columns, units_of
+from shoal.kernels import median_split
 from shoal.kernels.cores import use_cores
-from shoal.kernels.partition import median
-from shoal.kernels.partition.median import halve
+from shoal.kernels.median_split import halve
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases
 
@@ -48,7 +48,7 @@ def subspaces(case: Case, size: int, raw: bool, dtype: type = np.int16, shared: 
     columns = quasi_columns(table.domain)
     widths = [column.width for column in columns]
     prices = pack(columns, *units_of(columns, widths, 1 << 50)) if raw else prices_of(table.domain)
-    with mock.patch.object(median, "PARALLEL_FROM", 0 if shared else 1 << 60):
+    with mock.patch.object(median_split, "PARALLEL_FROM", 0 if shared else 1 << 60):
         order, starts = halve(codes, prices, size)
     assert order.dtype == np.int32
     assert starts.dtype == np.int64
@@ -95,7 +95,7 @@ def test_one_core_or_two_or_no_sharing_give_the_same() -> None:
     for threads, threshold in ((1, 0), (3, 0), (1, 1 << 60)):
         use_cores(threads)
         try:
-            with mock.patch.object(median, "PARALLEL_FROM", threshold):
+            with mock.patch.object(median_split, "PARALLEL_FROM", threshold):
                 codes = np.ascontiguousarray(table.quasi_codes.T)
                 found.append((*halve(codes, prices_of(table.domain), 20), codes))
         finally:

@@ -24,8 +24,8 @@ from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.partition import mondrian
-from shoal.kernels.partition.aims import STEPS
+from shoal.kernels import mondrian
+from shoal.kernels.mondrian import STEPS
 from shoal.models.judge import Judge
 from shoal.table.keys import Keys
 from shoal.table.table import Table

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.kernels import _native
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
 
 KEY = np.array([1, 2], dtype=np.uint64)
 ROWS = np.arange(4, dtype=np.uint64)

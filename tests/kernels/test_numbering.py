@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.count.numbering import find_keys, number_keys, place_keys
+from shoal.kernels.grouping import find_keys, place_keys
+from shoal.kernels.grouping import number_key_rows as number_keys
 
 words = st.integers(-(2**63), 2**63 - 1)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.links.apart import pair_apart
+from shoal.kernels.perturbation import pair_apart
 
 
 def reference(

@@ -18,12 +18,10 @@ from shoal.algorithms.aims import PROTECTION, Aim, Target
 from shoal.algorithms.base import sensitive_codes
 from shoal.algorithms.prices import prices_of
 from shoal.kernels import _native
+from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows, price_groups
 from shoal.kernels.cluster.groups import make_groups
-from shoal.kernels.cluster.mending import price_groups
-from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
-from shoal.kernels.cluster.polish import dissolve, improve, regroup
-from shoal.kernels.cluster.relocate import Limits, Scene
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.cluster.polish import Limits, Scene, dissolve, improve, regroup
+from shoal.kernels.prices import Prices
 from shoal.table.stats import unknown_flags
 from tests.algorithms.cluster.loukides import problem_of
 from tests.algorithms.test_polish import people

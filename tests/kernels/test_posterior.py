@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.attack.posterior import (
+from shoal.kernels.posterior import (
     guess_values,
     guess_without,
     own_chances,

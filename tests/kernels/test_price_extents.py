@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.prices import prices_of
 from shoal.kernels import _native
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
 from tests.kernels.test_cells import exact_ticks
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import cases

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.kernels import _native
-from shoal.kernels.judge import rules as kernel
-from shoal.kernels.judge.ranges import EQUAL, LEAVES, POSITIONS
+from shoal.kernels import rules as kernel
+from shoal.kernels.rules import EQUAL, LEAVES, POSITIONS
 from tests.kernels.test_rules import CARD, Counts, histograms, one_rule, value
 from tests.table.random_tables import hierarchy_rows
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.links import redraw as kernel
-from shoal.kernels.links.redraw import alias_table, redraw_cells
+from shoal.kernels import perturbation as kernel
+from shoal.kernels.perturbation import alias_table, redraw_cells
 from tests.kernels.test_random import threefry_words
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.kernels import _native
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from tests.table.random_tables import hierarchy_rows
 
 CARD = 6

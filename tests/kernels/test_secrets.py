@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.judge.ranges import EQUAL, LEAVES, POSITIONS
-from shoal.kernels.judge.secrets import Secrets, fill_near
+from shoal.kernels.rules import EQUAL, LEAVES, POSITIONS
+from shoal.kernels.sensitive_ranges import Secrets, fill_near
 
 # Five leaves: two pairs under a node each, all under the root with the last.
 TREE = np.array([[0, 1, 2, 3, 4], [0, 0, 1, 1, 2], [0, 0, 0, 0, 0]])

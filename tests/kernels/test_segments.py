@@ -15,7 +15,7 @@ from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.kernels import _native
-from shoal.kernels.judge.rules import DISTINCT
+from shoal.kernels.rules import DISTINCT
 from shoal.models.judge import Judge
 from shoal.table.classmap import RowIds
 from tests.table.random_tables import Case, cases, groupings

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.attack.suda import extend_uniques, new_uniques
+from shoal.kernels.suda import extend_uniques, new_uniques
 
 
 def search(codes: np.ndarray, owner: np.ndarray, most: int) -> set[tuple[int, int]]:

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels import _native
-from shoal.kernels.judge.rules import AT_LEAST, AT_MOST, DISTINCT, SHARE, TOTAL_VARIATION, RuleView
-from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node, count_rows, level_codes
-from shoal.kernels.lattice.verdicts import (
+from shoal.kernels.lattice import Layout, Room, Slots, count_node, count_rows, level_codes
+from shoal.kernels.lattice_verdicts import (
     FAILS,
     INHERITS,
     Entries,
@@ -29,6 +28,7 @@ from shoal.kernels.lattice.verdicts import (
     price_others,
     tally,
 )
+from shoal.kernels.rules import AT_LEAST, AT_MOST, DISTINCT, SHARE, TOTAL_VARIATION, RuleView
 
 NONE = np.empty(0, dtype=np.uint8)
 SEEDS = st.integers(0, 2**32 - 1)

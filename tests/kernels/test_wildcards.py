@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.count.wildcards import count_matches, restore_spare, suppress_short
+from shoal.kernels.wildcards import count_matches, restore_spare, suppress_short
 
 Codes = Sequence[Sequence[int]]
 ROWS = st.lists(st.tuples(*[st.integers(-1, 2)] * 3), min_size=1, max_size=12, unique=True)

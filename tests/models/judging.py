@@ -22,7 +22,7 @@ from shoal.recoding.recodings import Grouping
 from shoal.table.classmap import ClassMap, Everybody, RowIds
 from shoal.table.keys import Keys
 from shoal.table.table import Table
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from shoal.verify.types import GateCase, Verdict
 
 ENGINE = MemoryEngine()

@@ -25,8 +25,8 @@ from shoal.recoding.recodings import Grouping
 from shoal.table.history import History, broken_classes, set_ids
 from shoal.table.keys import Keys
 from shoal.vault.registry import Registry
-from shoal.verify import gate
 from shoal.verify.claims import read_claims
+from shoal.verify.gate import gate
 from shoal.verify.types import GateCase
 from tests.models.judging import judge_of, judged
 

@@ -17,7 +17,8 @@ from shoal.recoding.publish import publish_tables
 from shoal.running import run, verify_release
 from shoal.table.items import NONE
 from shoal.table.keys import Keys
-from shoal.verify import gate, recheck
+from shoal.verify.gate import gate
+from shoal.verify.recheck import recheck
 
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
 PAPER = ["a1|b1|b2", "b1|a2", " a2 |b1|b2|b2|", "a1|a2|b2"]

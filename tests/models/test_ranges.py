@@ -20,7 +20,7 @@ from shoal.models.base import merging_keeps
 from shoal.table.classmap import RowIds
 from shoal.table.policies import set_policies
 from shoal.table.table import Table
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from tests.models.judging import ENGINE, grouped, judge_groups, judge_of, of_classes
 from tests.models.test_contract import compare
 from tests.table.random_tables import ORDER, VALUES, Case, cases, groupings

@@ -18,9 +18,9 @@ from shoal.errors import InfeasibleError, ParameterError, VerificationError
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.matching import with_anybody
 from shoal.recoding.recodings import Starred
-from shoal.verify import recheck
 from shoal.verify.claims import read_claims
 from shoal.verify.judge import slots
+from shoal.verify.recheck import recheck
 from tests.models.judging import judge_of, verdicts
 
 TREE = [["0", "few", "all"], ["1", "few", "all"], ["2", "many", "all"], ["3", "many", "all"]]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.verify import gate
 from shoal.verify.claims import read_claims
+from shoal.verify.gate import gate
 from shoal.verify.types import Check, GateCase, GateReport, Verdict
 from shoal.verify.words import needed_codes, not_protected, statement
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from tests.verify.cases import check_of, failed, hospital, hospital_case, manifest, sensitive_case
 from tests.verify.test_gate import suppressing
 

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import ShoalError, VerificationError
-from shoal.verify import gate
-from shoal.verify.gate import Gate, _rows
+from shoal.verify.gate import Gate, _rows, gate
 from shoal.verify.recheck import Recheck
 from shoal.verify.stored import stored_batches
 from shoal.verify.types import Batch, GateCase

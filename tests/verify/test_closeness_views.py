@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from tests.verify.cases import judged, sensitive_case
 from tests.verify.test_closeness import NUMERIC, TREE, close, dense_equal, dense_kl, dense_ordered, dense_tree
 

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify import gate, recheck
+from shoal.verify.gate import gate
+from shoal.verify.recheck import recheck
 from tests.verify.cases import check_of, failed, hospital_case, judged, manifest, published, sensitive_case
 from tests.verify.test_extents import spread
 from tests.verify.test_ranges import NUMERIC, pairs, share

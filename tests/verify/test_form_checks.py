@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify import gate
 from shoal.verify.claims import read_claims
 from shoal.verify.coded import Held
 from shoal.verify.forms import _behind, differing
-from shoal.verify.gate import _rows
+from shoal.verify.gate import _rows, gate
 from shoal.verify.values import encode
 from tests.verify.cases import check_of, failed, hospital_case, manifest, sensitive_case
 from tests.verify.test_recheck_tables import permuted

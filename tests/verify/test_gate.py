@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import VerificationError
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from shoal.verify.types import GateCase
 from tests.verify.cases import COLUMNS, check_of, failed, hospital, hospital_case, manifest
 

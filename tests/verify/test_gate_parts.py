@@ -10,14 +10,13 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify import gate
 from shoal.verify.accounts import Accounts
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import Looking
 from shoal.verify.coded import Coded
 from shoal.verify.comparison import Comparison
 from shoal.verify.facts import Facts
-from shoal.verify.gate import _batch, _rows
+from shoal.verify.gate import _batch, _rows, gate
 from shoal.verify.neutral import Neutral
 from shoal.verify.readings import Readings
 from shoal.verify.types import Check, GateCase, Rows

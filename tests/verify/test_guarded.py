@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify import gate
 from shoal.verify.claims import read_claims
 from shoal.verify.facts import Sample
+from shoal.verify.gate import gate
 from shoal.verify.personalised import breach_probabilities
 from shoal.verify.terms.personalised import judge as personalised
 from tests.verify.cases import failed, judged, sensitive_case

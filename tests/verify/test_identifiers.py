@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from shoal.verify.types import GateCase
 from tests.verify.cases import COLUMNS, check_of, failed, hospital_case, manifest
 from tests.verify.whole import check_identifier_values

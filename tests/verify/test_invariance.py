@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify import gate, recheck
+from shoal.verify.gate import gate
+from shoal.verify.recheck import recheck
 from tests.verify.cases import check_of, failed, published, sensitive_case
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.errors import VerificationError
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from tests.verify.whole import check_perturbed
 
 ORIGINAL = pl.DataFrame(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from tests.verify.cases import check_of, judged, sensitive_case
 
 REFUSED = {"non_answers": ["refused"]}

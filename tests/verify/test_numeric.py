@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import VerificationError
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from tests.verify.cases import check_of, failed, judged, sensitive_case
 
 NUMERIC = {"type": "numeric"}

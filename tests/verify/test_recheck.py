@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify import gate, recheck
+from shoal.verify.gate import gate
+from shoal.verify.recheck import recheck
 from shoal.verify.types import GateReport
 from tests.verify.cases import (
     COLUMNS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from shoal.verify.types import GateReport
 from tests.verify.cases import check_of, failed, hospital, hospital_manifest, in_words
 

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify import recheck
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import Classes
 from shoal.verify.judge import Slot
@@ -23,6 +22,7 @@ from shoal.verify.recheck import (
     _claimed_verdicts,
     _close,
     _compared,
+    recheck,
 )
 from shoal.verify.types import Check, Verdict
 from tests.verify.cases import check_of, failed, hospital_case, manifest, published

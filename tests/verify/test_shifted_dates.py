@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify import gate
+from shoal.verify.gate import gate
 from shoal.verify.types import GateCase
 from tests.verify.cases import check_of, failed, manifest
 from tests.verify.whole import check_shifted

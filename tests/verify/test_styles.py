@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify import gate, recheck
 from shoal.verify.claims import read_claims
+from shoal.verify.gate import gate
+from shoal.verify.recheck import recheck
 from shoal.verify.styles import exact_texts
 from shoal.verify.types import GateCase
 from tests.verify.cases import check_of, failed, manifest, published

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.verify import gate, hierarchies, released_values
+from shoal.verify import hierarchies, released_values
 from shoal.verify.cells import Cells
 from shoal.verify.checks import ExactValues
 from shoal.verify.claims import Claims
@@ -18,6 +18,7 @@ from shoal.verify.classes import Classes, Look, Looking
 from shoal.verify.coded import Coded
 from shoal.verify.counting import Counting
 from shoal.verify.facts import Facts
+from shoal.verify.gate import gate
 from shoal.verify.hidden import Hidden
 from shoal.verify.identifiers import OwnIdentifiers
 from shoal.verify.inputs import Inputs

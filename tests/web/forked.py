@@ -13,8 +13,8 @@ from shoal.web.jobs import child
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 # What every kind of job needs, and what most runs of tests load on their way.
-_LOADED = ("web.jobs.kinds", "algorithms.partition.mondrian", "kernels.partition.mondrian")
-_CONTEXT.set_forkserver_preload(["jinja2", "scipy", "shoal.web.app", *(f"shoal.{name}" for name in _LOADED)])
+_LOADED = ("shoal.web.jobs.kinds", "shoal.algorithms.partition.mondrian", "shoal.kernels.mondrian")
+_CONTEXT.set_forkserver_preload(["jinja2", "scipy", "shoal.web.app", *_LOADED])
 PIPE, DEVNULL = -1, -3
 
 

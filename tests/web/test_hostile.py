@@ -183,11 +183,11 @@ def test_an_attempt_waits_for_none_of_somebody_else(every_app: FastAPI) -> None:
     with store.writing() as other, store.writing() as mine:
         other.execute(select(Attempt).where(Attempt.key == "held").with_for_update())
         mine.execute(text("SET LOCAL lock_timeout = '500ms'"))
-        attempts.begin(mine, address="here", name="admin")
+        attempts.begin_attempt(mine, address="here", name="admin")
     with store.reading() as db:
         assert (db.get(Attempt, "held") is None, db.get(Attempt, "free") is None) == (False, True)
     with store.writing() as db:
-        attempts.begin(db, account="somebody")
+        attempts.begin_attempt(db, account="somebody")
         assert db.get(Attempt, "held") is None
 
 

@@ -13,9 +13,9 @@ from shoal.algorithms.cluster.limits import Promise, secrets_of
 from shoal.algorithms.prices import fraction, pack, quasi_columns, sensitive_columns, ticks_of, units_of
 from shoal.catalogue import load
 from shoal.errors import ParameterError
-from shoal.kernels.cluster.exposure import Exposure, make_exposure
-from shoal.kernels.judge.secrets import CARD
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.cluster.groups import Exposure, make_exposure
+from shoal.kernels.prices import Prices
+from shoal.kernels.sensitive_ranges import CARD
 from shoal.measures.base import Measure
 from shoal.params import shown
 from shoal.recoding.applied import apply_recoding

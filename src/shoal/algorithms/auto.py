@@ -16,7 +16,7 @@ from shoal.algorithms.base import Algorithm, Problem, shuffled_codes
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError, UserError
-from shoal.kernels.partition.median import halve
+from shoal.kernels.median_split import halve
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.params import whole

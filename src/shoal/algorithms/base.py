@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.kernels.judge.segments import Sensitive
+from shoal.kernels.rules import Sensitive
 from shoal.kinds.base import Kind
 from shoal.kinds.generalised import GENERALISED
 from shoal.models.base import Model

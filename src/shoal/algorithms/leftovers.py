@@ -14,9 +14,9 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.prices import prices_of
 from shoal.judging.settle import settled
-from shoal.kernels.cluster.mending import nearest_groups, price_groups
-from shoal.kernels.count.extents import group_ranges
-from shoal.kernels.count.sets import group_sets
+from shoal.kernels.cluster.bottom_up import nearest_groups, price_groups
+from shoal.kernels.grouping import group_ranges
+from shoal.kernels.histograms import group_sets
 from shoal.recoding.applied import member_codes
 from shoal.recoding.recodings import Grouping
 from shoal.table.classmap import RowIds

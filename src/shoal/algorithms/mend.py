@@ -10,8 +10,8 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.prices import prices_of
-from shoal.kernels.cluster.mending import nearest_groups, pair_off
-from shoal.kernels.judge.rules import EXTENT, SIZE
+from shoal.kernels.cluster.bottom_up import nearest_groups, pair_off
+from shoal.kernels.rules import EXTENT, SIZE
 from shoal.recoding.applied import extent_cells, member_codes
 from shoal.recoding.matching import with_population
 from shoal.recoding.recodings import CellGrouping, Grouping

@@ -11,13 +11,12 @@ from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.prices import prices_of, quasi_columns, weighted
 from shoal.errors import ParameterError
+from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows
 from shoal.kernels.cluster.groups import Groups, make_groups
-from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
-from shoal.kernels.cluster.polish import dissolve, improve, regroup, wake
-from shoal.kernels.cluster.relocate import Limits, Scene
+from shoal.kernels.cluster.polish import Limits, Scene, dissolve, improve, regroup, wake
 from shoal.kernels.cores import share
-from shoal.kernels.judge.rules import EXTENT, SIZE
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
+from shoal.kernels.rules import EXTENT, SIZE
 from shoal.recoding.recodings import Grouping
 
 POLISH_ROUNDS = 20

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.kernels.judge.ranges import LEAVES, POSITIONS
-from shoal.kernels.price.cells import FLAT, INTERVAL, TREE, Prices, list_pairs
+from shoal.kernels.prices import FLAT, INTERVAL, TREE, Prices, list_pairs
+from shoal.kernels.rules import LEAVES, POSITIONS
 from shoal.recoding.snap import published_ends
 from shoal.table.closeness import closeness
 from shoal.table.column import Column

@@ -16,9 +16,9 @@ from shoal.algorithms.mend import mend
 from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.hierarchy.hierarchy import ROOT, Hierarchy
-from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.count.wildcards import count_matches, restore_spare, suppress_short
-from shoal.kernels.judge.rules import SIZE
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.rules import SIZE
+from shoal.kernels.wildcards import count_matches, restore_spare, suppress_short
 from shoal.models.base import Model
 from shoal.params import choice, nearest, real
 from shoal.recoding.level_cells import top_level

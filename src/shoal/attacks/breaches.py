@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.kinds.base import Trait
 from shoal.params import nearest, real
 from shoal.results import Release

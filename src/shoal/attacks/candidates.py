@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.kernels.attack.matching import WORD, count_matches, cover_bits, list_matches
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.record_match import WORD, count_matches, cover_bits, list_matches
 from shoal.recoding.cover import Cover
 
 # Bytes of bit sets kept at a time, and matches listed at a time.

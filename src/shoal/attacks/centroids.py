@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.links.nearest import nearest_rows
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.microaggregation import nearest_rows
 from shoal.table.coding import canonical_text
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.attacks.base import AttackFigure, figure
 from shoal.errors import MissingExtraError, ParameterError
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.measures.scale import places
 from shoal.table.table import Table
 

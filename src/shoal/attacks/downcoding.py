@@ -11,7 +11,7 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackResult, figure
 from shoal.attacks.case import AttackCase
 from shoal.attacks.splits import forced_splits, tree_children
-from shoal.kernels.count.extents import group_ranges
+from shoal.kernels.grouping import group_ranges
 from shoal.recoding.applied import Released
 from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.recodings import CellGrouping, Grouping

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.catalogue import load, make
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.judge.rules import SIZE
+from shoal.kernels.rules import SIZE
 from shoal.measures.base import Prices
 from shoal.models.base import merging_keeps
 from shoal.models.judge import Judge

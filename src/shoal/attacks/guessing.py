@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.attacks.base import AttackFigure, by_person, clustered, figure
 from shoal.attacks.case import AttackCase, People, View
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.measures.intervals import wilson
 from shoal.table.column import Column
 from shoal.table.stats import unknown_flags

@@ -15,7 +15,7 @@ from shoal.attacks.dealing import LEAST, Dealing, weigh
 from shoal.attacks.forced import Forced, forced
 from shoal.attacks.outsiders import Outsiders, level_codes
 from shoal.catalogue import load
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.params import whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import FullDomain

@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.attacks.base import clustered
 from shoal.attacks.case import AttackCase
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.measures.intervals import wilson
 from shoal.table.coding import canonical_text
 from shoal.table.column import TREE, Column

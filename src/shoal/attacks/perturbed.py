@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.attacks.base import Attack, AttackFigure, AttackResult, figure
 from shoal.attacks.case import AttackCase
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.kinds.base import Trait
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Perturbed

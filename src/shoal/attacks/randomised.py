@@ -14,8 +14,8 @@ import numpy as np
 
 from shoal.attacks.base import AttackFigure, figure
 from shoal.errors import ParameterError
-from shoal.kernels.attack.posterior import guess_values, guess_without, own_chances, spread_scores
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.posterior import guess_values, guess_without, own_chances, spread_scores
 from shoal.measures.intervals import wilson
 from shoal.measures.posterior import Posterior, posterior, sets
 from shoal.recoding.randomised import Randomised

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.attacks.base import AttackFigure, figure
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.measures.intervals import wilson
 from shoal.recoding.recodings import Bucketed
 from shoal.table.column import INTERVAL, Column

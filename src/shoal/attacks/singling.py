@@ -10,7 +10,7 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, figure
 from shoal.attacks.case import AttackCase, People
 from shoal.attacks.guessing import attacked
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.measures.intervals import wilson
 from shoal.table.column import Column
 from shoal.table.stats import unknown_flags

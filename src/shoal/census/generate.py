@@ -97,14 +97,14 @@ def _people(rng: np.random.Generator, n: int) -> pl.DataFrame:
     postcodes, regions, weights, cities = tables.places()
     place = draw(rng, weights[None, :], np.zeros(n, dtype=np.int64))
     city = cities[place]
-    education = draw(rng, tables.education(), _band(age, tables.EDUCATION_AGES) * 2 + city)
+    education = draw(rng, tables.education_shares(), _band(age, tables.EDUCATION_AGES) * 2 + city)
     # Nobody has finished a degree before the age at which it can be finished.
     highest = leaves(EDUCATION).index("vocational") + _band(age, [20, 22, 24, 27])
     education = np.minimum(education, highest)
     marital = draw(rng, tables.marital_status(), _band(age, tables.MARITAL_AGES) * len(SEX) + sex)
     cell = (education * len(SEX) + sex) * 4 + _band(age, tables.OCCUPATION_AGES)
-    occupation = draw(rng, tables.occupation(), cell)
-    industry = draw(rng, tables.industry(), occupation)
+    occupation = draw(rng, tables.occupation_shares(), cell)
+    industry = draw(rng, tables.industry_shares(), occupation)
     income = _income(rng, occupation, education, age, sex, city)
     names = _names(rng, n)
     return pl.DataFrame(
@@ -129,7 +129,7 @@ def _people(rng: np.random.Generator, n: int) -> pl.DataFrame:
 def _events(rng: np.random.Generator, age: np.ndarray, sex: np.ndarray) -> pl.DataFrame:
     """What differs between the rows of a person: diagnosis, date of admission, visits."""
     values = leaves(DIAGNOSIS)
-    diagnosis = draw(rng, tables.diagnosis(), _band(age, tables.DIAGNOSIS_AGES) * len(SEX) + sex)
+    diagnosis = draw(rng, tables.diagnosis_shares(), _band(age, tables.DIAGNOSIS_AGES) * len(SEX) + sex)
     day = rng.integers(0, 365, len(age))
     winter = np.isin(diagnosis, [values.index(value) for value in WINTER])
     day[winter] = rng.normal(20, 35, int(winter.sum())).astype(np.int64) % 365

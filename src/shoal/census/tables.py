@@ -130,7 +130,7 @@ _DIAGNOSIS_BY_SEX: dict[str, Weights] = {
 _REGION_WEIGHT = [7, 4, 2, 14, 6, 33, 21, 13]
 
 
-def education() -> np.ndarray:
+def education_shares() -> np.ndarray:
     """Weights of education; the cell is cohort * 2 + whether the place is a city."""
     city = np.array([0.8, 0.8, 0.8, 0.9, 0.9, 1, 1.5, 1.8, 2.2])
     return np.array([np.array(row) * factor for row, factor in product(_EDUCATION_BY_AGE, (1.0, city))])
@@ -146,7 +146,7 @@ def marital_status() -> np.ndarray:
     ])  # fmt: skip
 
 
-def occupation() -> np.ndarray:
+def occupation_shares() -> np.ndarray:
     """Weights of occupation; the cell is (education * 3 + sex) * 4 + age band."""
     values = leaves(OCCUPATION)
     out_of_work = {"student": 1.0, "retired": 1.0}
@@ -156,7 +156,7 @@ def occupation() -> np.ndarray:
     return np.array([level * sex * band for level, sex, band in product(levels, sexes, bands)])
 
 
-def industry() -> np.ndarray:
+def industry_shares() -> np.ndarray:
     """Weights of industry; the cell is the occupation. Those who do not work have none."""
     return np.array([
         _vector(INDUSTRY, {"none": 1}, 0.0) if value in OCCUPATION["not working"]
@@ -165,7 +165,7 @@ def industry() -> np.ndarray:
     ])  # fmt: skip
 
 
-def diagnosis() -> np.ndarray:
+def diagnosis_shares() -> np.ndarray:
     """Weights of diagnosis; the cell is age band * 3 + sex."""
     values = leaves(DIAGNOSIS)
     return np.array([

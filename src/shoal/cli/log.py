@@ -10,18 +10,18 @@ import typer
 from shoal.cli.options import Json
 from shoal.cli.show import say, show_json, show_table
 
-app = typer.Typer(help="Keep, and check, a log whose lines cannot be changed unnoticed.")
+log_app = typer.Typer(help="Keep, and check, a log whose lines cannot be changed unnoticed.")
 
 _File = Annotated[Path, typer.Argument(metavar="FILE.log", help="The log.", show_default=False)]
 
 
-@app.callback(invoke_without_command=True)
+@log_app.callback(invoke_without_command=True)
 def _start(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-@app.command()
+@log_app.command()
 def show(log: _File, as_json: Json = False) -> None:
     """List its lines, after checking every one."""
     from shoal.io.journal import read_journal
@@ -43,8 +43,8 @@ def show(log: _File, as_json: Json = False) -> None:
     say(f"Head: {found.head}")
 
 
-@app.command()
-def verify(
+@log_app.command("verify")
+def verify_log(
     log: _File,
     head: Annotated[
         str | None,
@@ -66,7 +66,7 @@ def verify(
         say("Lines dropped at its end would not show: keep the head elsewhere, and give it as --head.")
 
 
-@app.command()
+@log_app.command()
 def add(
     log: _File,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.", show_default=False)],

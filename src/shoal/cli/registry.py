@@ -10,18 +10,18 @@ import typer
 from shoal.cli.options import AcceptShort, Json, KeyFile, PassphraseFile
 from shoal.cli.show import model_label, say, show_json, show_table
 
-app = typer.Typer(help="Make, or look into, the encrypted registry that 'shoal run' keeps of a source's releases.")
+registry_app = typer.Typer(help="Make, or look into, the encrypted registry that 'shoal run' keeps of a source's releases.")
 
 _File = Annotated[Path, typer.Argument(metavar="REGISTRY", help="A file that ends in .registry.", show_default=False)]
 
 
-@app.callback(invoke_without_command=True)
+@registry_app.callback(invoke_without_command=True)
 def _start(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-@app.command()
+@registry_app.command()
 def new(
     registry: _File,
     source: Annotated[
@@ -46,7 +46,7 @@ def new(
         say(f"A registry of '{source}' without any release: {place}")
 
 
-@app.command()
+@registry_app.command()
 def show(
     registry: _File, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
 ) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PASSPHRASE = "SHOAL_PASSPHRASE"
 _UNCOUNTED = "note: nothing is counted or logged here; a server ('shoal serve') counts what answers tell."
 
-app = typer.Typer(help="Keep what undoes a pseudonymised release in an encrypted file, and use it.")
+vault_app = typer.Typer(help="Keep what undoes a pseudonymised release in an encrypted file, and use it.")
 
 _File = Annotated[Path, typer.Argument(metavar="VAULT", help="A file that ends in .vault.", show_default=False)]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of an entry.", show_default=False)]
@@ -42,17 +42,17 @@ def _file(help: str) -> Any:
     return typer.Argument(metavar="[FILE]", help=help, show_default=False)
 
 
-@app.callback(invoke_without_command=True)
+@vault_app.callback(invoke_without_command=True)
 def _start(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-app.command()(server_keys.rotate)
-app.command()(server_keys.accept)
+vault_app.command()(server_keys.rotate)
+vault_app.command()(server_keys.accept)
 
 
-@app.command()
+@vault_app.command()
 def put(
     vault: _File,
     name: _Name,
@@ -82,7 +82,7 @@ def put(
         say(f"Stored under '{name}' in {place}: {_columns(secrets)}.")
 
 
-@app.command("list")
+@vault_app.command("list")
 def list_entries(
     vault: _File, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
 ) -> None:
@@ -97,7 +97,7 @@ def list_entries(
     show_table(["entry", "kind", "column", "size"], rows)
 
 
-@app.command()
+@vault_app.command()
 def get(
     vault: _File,
     name: _Name,
@@ -130,7 +130,7 @@ def get(
         say(f"Private, not for publication: {place}")
 
 
-@app.command()
+@vault_app.command()
 def interpret(
     vault: _File,
     name: _Name,

@@ -10,7 +10,8 @@ from shoal.evaluation.boundaries import Boundaries
 from shoal.evaluation.classifiers import Classifiers
 from shoal.evaluation.estimate import answer, summarise
 from shoal.evaluation.grammar import parse_queries
-from shoal.evaluation.reading import Reading, read_release
+from shoal.evaluation.reading import read_release
+from shoal.evaluation.view import Reading
 from shoal.io.recipes import Recipe
 from shoal.pipeline import Progress, anonymize
 from shoal.results import Release

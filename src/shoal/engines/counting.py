@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.count.histograms import bucket_rows, histograms, known_sizes, subject_histograms
+from shoal.kernels.histograms import bucket_rows, histograms, known_sizes, subject_histograms
 from shoal.table.stats import Attribute, GroupStats, Histogram
 from shoal.table.table import Table
 

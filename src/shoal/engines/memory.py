@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.counting import count_groups
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
 from shoal.table.distinct import distinct
 from shoal.table.domain import Domain, Joint

@@ -18,7 +18,7 @@ from shoal.engines.dictionaries import Dictionaries
 from shoal.engines.kept import KeptRows, Reading
 from shoal.engines.memory import MemoryRows
 from shoal.engines.shuffled import by_bits
-from shoal.kernels.count.histograms import bucket_rows
+from shoal.kernels.histograms import bucket_rows
 from shoal.recoding.publish import RELEASE_ORDER
 from shoal.table.classmap import ClassMap, Grouped, RowIds, Split, Together
 from shoal.table.coding import canonical_text

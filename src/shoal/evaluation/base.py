@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from shoal.evaluation.reading import Reading
+    from shoal.evaluation.view import Reading
 
 
 @dataclass(frozen=True, kw_only=True)

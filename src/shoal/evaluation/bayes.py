@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.evaluation.features import Rows, is_number
-from shoal.evaluation.reading import Feature
+from shoal.evaluation.view import Feature
 
 # Least standard deviation of a number within a class, as a share of the column's: a class of equal numbers is no proof.
 _LEAST_DEVIATION = 0.01

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.evaluation.base import Evaluation, Finding
-from shoal.evaluation.reading import Feature, Reading
+from shoal.evaluation.view import Feature, Reading
 from shoal.params import nearest
 from shoal.table.workload import Axis, sides
 

@@ -16,7 +16,7 @@ import polars as pl
 from shoal.evaluation.bayes import label_weights
 from shoal.evaluation.features import Column, Rows, columns_of, find, frame_features, pick
 from shoal.evaluation.learners import label_codes, sklearn
-from shoal.evaluation.reading import Feature
+from shoal.evaluation.view import Feature
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.hierarchy.values import format_date, format_number
 

@@ -13,8 +13,8 @@ from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.bayes import NUMBERS
 from shoal.evaluation.features import Rows, listed, looked_at, pick
 from shoal.evaluation.learners import LEARNERS, by_name, label_codes, majority, tell
-from shoal.evaluation.reading import Feature, Reading
 from shoal.evaluation.split import NO_CLASSES, Split, check_held_out, default_target, held_out_rows, split, target_of
+from shoal.evaluation.view import Feature, Reading
 from shoal.params import choice, whole
 
 _TITLES = {

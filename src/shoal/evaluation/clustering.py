@@ -12,8 +12,8 @@ import polars as pl
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.features import Rows, Scale, columns_of, frame_features, listed, looked_at, pick
 from shoal.evaluation.learners import quiet, sklearn
-from shoal.evaluation.reading import Reading
 from shoal.evaluation.split import sides
+from shoal.evaluation.view import Reading
 from shoal.params import whole
 from shoal.table.keys import Keys
 

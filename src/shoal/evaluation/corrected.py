@@ -14,8 +14,9 @@ from shoal.errors import InputError
 from shoal.evaluation.estimate import columns_asked
 from shoal.evaluation.grammar import parse_query
 from shoal.evaluation.queries import Query
-from shoal.evaluation.reading import Reading, read_published
+from shoal.evaluation.reading import read_published
 from shoal.evaluation.unbiased import MOST, Channel, Patterns
+from shoal.evaluation.view import Reading
 from shoal.kinds.base import Trait, made_of
 from shoal.measures.intervals import NORMAL, wilson
 

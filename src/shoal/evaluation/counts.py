@@ -11,7 +11,7 @@ import numpy as np
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.estimate import ErrorSummary, answer, summarise
 from shoal.evaluation.queries import Workload, workload_of
-from shoal.evaluation.reading import Reading
+from shoal.evaluation.view import Reading
 
 # Points of the curve of sorted errors that a plot shows.
 _POINTS = 101

@@ -11,8 +11,8 @@ import numpy as np
 
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.features import Column, Rows, Scale, columns_of, is_number, listed, looked_at, pick
-from shoal.evaluation.reading import Feature, Reading
 from shoal.evaluation.split import known_codes, sides
+from shoal.evaluation.view import Feature, Reading
 from shoal.pseudonyms.grades import correlation
 
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from shoal.evaluation.grammar import as_number
 from shoal.evaluation.queries import Query, known_feature
-from shoal.evaluation.reading import Feature, Reading
+from shoal.evaluation.view import Feature, Reading
 from shoal.hierarchy.hierarchy import MISSING
-from shoal.kernels.count.estimates import cell_chances, exact_counts, expected_counts
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.queries import cell_chances, exact_counts, expected_counts
 from shoal.kinds.base import Trait
 from shoal.table.keys import Keys
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError, SchemaError
-from shoal.evaluation.reading import Feature
+from shoal.evaluation.view import Feature
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.hierarchy.values import format_number
 from shoal.params import nearest

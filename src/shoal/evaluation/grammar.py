@@ -21,7 +21,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.evaluation.queries import Condition, Query, known_feature
-from shoal.evaluation.reading import Feature, Reading
+from shoal.evaluation.view import Feature, Reading
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.hierarchy.values import format_number
 from shoal.params import nearest

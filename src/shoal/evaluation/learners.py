@@ -15,8 +15,8 @@ import polars as pl
 from shoal.errors import MissingExtraError
 from shoal.evaluation.bayes import label_weights, naive_bayes
 from shoal.evaluation.features import Rows, Scale, columns_of, find, first_seen, frame_features, pick
-from shoal.evaluation.reading import Feature
 from shoal.evaluation.split import known_codes
+from shoal.evaluation.view import Feature
 from shoal.measures.intervals import wilson
 from shoal.params import choice
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.evaluation.reading import Feature
-from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.count.itemsets import cross_counts, narrow
+from shoal.evaluation.view import Feature
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.itemsets import cross_counts, narrow
 
 # Sums of shares may fall short of a limit that they reach.
 _EDGE = 1e-9

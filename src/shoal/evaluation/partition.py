@@ -11,8 +11,8 @@ import numpy as np
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.buckets import CRITERIA, Partition, grow
 from shoal.evaluation.features import Rows, is_number, listed, looked_at, pick
-from shoal.evaluation.reading import Feature, Reading
 from shoal.evaluation.split import NO_CLASSES, default_target, sides, target_of
+from shoal.evaluation.view import Feature, Reading
 from shoal.params import choice, whole
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import InputError, ParameterError
-from shoal.evaluation.reading import Feature, Reading
+from shoal.evaluation.view import Feature, Reading
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.hierarchy.values import format_date, format_number
 from shoal.params import choice, nearest, real, whole

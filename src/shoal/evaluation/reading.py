@@ -12,7 +12,7 @@ from shoal.errors import InputError
 from shoal.evaluation.coded import refuse_absent, with_codes
 from shoal.evaluation.domains import column_domain
 from shoal.evaluation.view import Feature, Reading
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.kinds.base import Kind, Trait, either_has, kind_of, made_of
 from shoal.recoding.cover import cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest, readers_manifest

@@ -12,8 +12,8 @@ import polars as pl
 from shoal.errors import InputError, ParameterError
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.features import Rows, Scale, columns_of, find, frame_features, is_number, listed, looked_at, pick
-from shoal.evaluation.reading import Feature, Reading
 from shoal.evaluation.split import Split, check_held_out, held_out_rows, split
+from shoal.evaluation.view import Feature, Reading
 from shoal.params import whole
 from shoal.table.keys import Keys
 

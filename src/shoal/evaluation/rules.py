@@ -16,7 +16,7 @@ from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.coded import read_back
 from shoal.evaluation.mining import Mined, Rule, mine
 from shoal.evaluation.queries import known_feature
-from shoal.evaluation.reading import Reading
+from shoal.evaluation.view import Reading
 from shoal.params import choice, real, whole
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from shoal.catalogue import load, names
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.evaluation.base import Evaluation, Finding
-from shoal.evaluation.reading import Reading, read_release
+from shoal.evaluation.reading import read_release
+from shoal.evaluation.view import Reading
 from shoal.params import whole
 from shoal.results import Release
 from shoal.table.keys import Keys

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.errors import InputError, ParameterError
 from shoal.evaluation.features import Rows, find, is_number
-from shoal.evaluation.reading import Feature, Reading
+from shoal.evaluation.view import Feature, Reading
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.params import real
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from shoal.evaluation.grammar import as_number, parse_queries
 from shoal.evaluation.queries import Condition
-from shoal.evaluation.reading import Feature, Reading, read_published
+from shoal.evaluation.reading import read_published
 from shoal.evaluation.targets import target_classes, told
+from shoal.evaluation.view import Feature, Reading
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.kinds.generalised import GENERALISED
 from shoal.table.column import FLAT, INTERVAL, Column

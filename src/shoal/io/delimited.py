@@ -282,5 +282,3 @@ def check_separator(separator: str) -> None:
     """Refuse what cannot stand between cells."""
     if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0' or separator.isalnum():
         raise ParameterError(f"The separator must be one character, such as ';' or a tab. Got {separator!r}.")
-
-

@@ -17,8 +17,8 @@ from shoal.recoding.snap import declared_steps, grids
 from shoal.table.domain import Domain
 from shoal.table.schema import Schema
 from shoal.table.table import held_dates
-from shoal.verify import gate
 from shoal.verify.coded import Coded
+from shoal.verify.gate import gate
 from shoal.verify.person_columns import PersonColumns, PersonRoles
 from shoal.verify.strangers import FreeText
 from shoal.verify.types import Check, GateCase, GateReport, Verdict

@@ -268,4 +268,3 @@ def _wrong_encoding(file: str, line: int, codec: str) -> InputError:
     return InputError(
         f"Line {line} of '{file}' is not {name}: give the file's encoding, such as encoding = \"latin-1\"."
     )
-

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.errors import InfeasibleError
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.base import Model, failing_stays, merging_keeps
 from shoal.models.judge import Judge, Judgement
 from shoal.models.rules import Reference

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import Reference

@@ -44,3 +44,11 @@ def order_by_bits(bits: np.ndarray) -> np.ndarray:
     order = np.empty(bits.size, dtype=np.int64)
     _native.order_bits(bits, 66 - bits.size.bit_length(), order)  # about three to a bucket
     return order
+
+
+# ----------------------------------------
+# The largest number of places that keys of heaps distinguish (native/shared/heap.hpp).
+
+
+# A key holds a price of at most 2**38 steps and a place below PLACES.
+PLACES = 1 << 24

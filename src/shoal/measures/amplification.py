@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from shoal.kernels.attack.posterior import reach_all
+from shoal.kernels.posterior import reach_all
 from shoal.measures.posterior import Vectors, count_sets, sets, vectors
 from shoal.recoding.randomised import Randomised
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels.attack.posterior import reach
+from shoal.kernels.posterior import reach
 from shoal.params import nearest
 from shoal.recoding.randomised import Randomised, code_of
 from shoal.table.domain import Domain

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.kernels.attack.posterior import reach, summarise, weigh
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.posterior import reach, summarise, weigh
 from shoal.recoding.randomised import Randomised, quasi_vector
 
 # Sets of columns to look at, one grouping of all vectors each.

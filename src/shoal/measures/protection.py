@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.kinds.base import Trait
 from shoal.measures.base import NOTHING_RELEASED, Measure
 from shoal.recoding.applied import PriceStats

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import real, whole

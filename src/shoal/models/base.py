@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.grammar import combination
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.rules import Reference, Rule, adds_up, size_rule
 from shoal.table.column import Column
 from shoal.table.domain import Domain

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule
 from shoal.params import choice, real

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import real, whole

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import SHARED, Reference, Rule
 from shoal.params import whole

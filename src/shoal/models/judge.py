@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.base import Model, merging_keeps, smallest_class
 from shoal.models.rules import BALANCED, BREACH, DISCLOSURE, MATCHES, PRESENCE, SHARED, Reference, Rule
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.closeness import INPUT, RELEASED
 from shoal.models.rules import DISCLOSURE, Reference, Rule

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import MATCHES, PRESENCE, Reference, Rule, size_rule
 from shoal.params import real, whole

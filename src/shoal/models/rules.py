@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shoal.kernels.judge import rules as kernel
+from shoal.kernels import rules as kernel
 from shoal.table.domain import Domain
 from shoal.table.stats import Attribute, GroupStats
 

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.kernels.count.extents import group_ranges
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_ranges, group_rows
 from shoal.kinds.base import Kind
 from shoal.kinds.codings import called
 from shoal.kinds.generalised import GENERALISED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels.count.extents import group_ranges
+from shoal.kernels.grouping import group_ranges
 from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.set_cells import SetCells
 from shoal.table.column import FLAT, TREE, Column

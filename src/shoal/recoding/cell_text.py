@@ -1,4 +1,4 @@
-r"""The text of generalised cells: one grammar, written and read here.
+"""The text of generalised cells: one grammar, written and read here.
 
 ==============  ====================================================================================
 kind            text

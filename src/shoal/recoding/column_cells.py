@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.hierarchy.hierarchy import MISSING, ROOT
-from shoal.kernels.count.extents import group_ranges
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_ranges, group_rows
 from shoal.recoding.cell_text import format_set, interval_texts
 from shoal.recoding.snap import snap_outward
 from shoal.recoding.styles import midpoints

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.recoding.applied import Released
 from shoal.recoding.level_cells import level_cells
 from shoal.recoding.recodings import Averaged, Bucketed, Coded, Perturbed, Redrawn

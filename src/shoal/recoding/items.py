@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.kernels.count.apriori import anonymise_items, fewest_sharing
+from shoal.kernels.itemsets import anonymise_items, fewest_sharing
 from shoal.recoding.applied import Released
 from shoal.table.column import Column
 from shoal.table.items import Items

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.hierarchy.hierarchy import ROOT
-from shoal.kernels.count.wildcards import count_matches
+from shoal.kernels.wildcards import count_matches
 from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.set_cells import SetCells
 from shoal.table.population import Population

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.params import nearest
 from shoal.recoding.recodings import Redrawn
 from shoal.table.column import Column

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.kernels.links.redraw import redraw_cells
+from shoal.kernels.perturbation import redraw_cells
 from shoal.recoding.rewriting import Beside
 
 

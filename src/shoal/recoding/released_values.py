@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.kernels.count.extents import group_ranges
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_ranges, group_rows
 from shoal.recoding.applied import Released
 from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.recodings import Blocks, CellGrouping, Grouping, Starred

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.hierarchy.hierarchy import MISSING, ROOT
-from shoal.kernels.count.sets import group_sets, number_sets
+from shoal.kernels.histograms import group_sets, number_sets
 from shoal.recoding.cell_text import format_set
 from shoal.recoding.column_cells import CellColumn
 from shoal.table.column import Column

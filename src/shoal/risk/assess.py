@@ -236,4 +236,3 @@ def _curves(classes: Classes) -> dict[str, list[tuple[float, float]]]:
     elif classes.shares is not None:
         found["journalist"] = risk_curve(classes.sizes, classes.sizes, classes.shares)
     return found
-

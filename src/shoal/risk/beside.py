@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.catalogue import load
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.count.grouping import group_rows, number_keys
+from shoal.kernels.grouping import group_rows, number_keys
 from shoal.kinds.base import Trait
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released

@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.catalogue import load
 from shoal.errors import InputError, SchemaError
-from shoal.kernels.count.grouping import group_rows, number_keys
+from shoal.kernels.grouping import group_rows, number_keys
 from shoal.models.judge import Judge, Judgement
 from shoal.params import nearest
 from shoal.table.classmap import Cells

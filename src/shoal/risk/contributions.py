@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.risk.report import Contribution
 from shoal.table.classmap import Cells
 from shoal.table.rows import Frequency, Rows

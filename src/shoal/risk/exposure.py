@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.recoding.applied import Released
 from shoal.recoding.matching import matching_people
 from shoal.results import Risk

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from shoal.kernels.attack.inverse import inverse_moments
+from shoal.kernels.suda import inverse_moments
 
 # Two-sided 95 % of the normal distribution.
 Z = 1.959963984540054

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels.attack.suda import extend_uniques, new_uniques
+from shoal.kernels.suda import extend_uniques, new_uniques
 from shoal.results import Risk
 from shoal.risk.classes import Classes
 from shoal.risk.individual import Z

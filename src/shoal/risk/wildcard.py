@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.table.rows import PeopledRows
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.kernels.judge.ranges import EQUAL, LEAVES, POSITIONS
+from shoal.kernels.rules import EQUAL, LEAVES, POSITIONS
 from shoal.table.column import INTERVAL, TREE, Column
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.count.grouping import group_rows, pack_keys
+from shoal.kernels.grouping import group_rows, pack_keys
 
 
 def distinct(codes: np.ndarray, cards: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

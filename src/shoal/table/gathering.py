@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError
-from shoal.kernels.count.numbering import number_keys
+from shoal.kernels.grouping import number_key_rows
 from shoal.table.known import Different, Known
 from shoal.table.numbering import number_cells
 from shoal.table.schema import Schema
@@ -230,7 +230,7 @@ def _different(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
         assert found is not None
         return found
     none = len(values.dtype.categories)
-    numbers, first = number_keys(values.to_physical().cast(pl.UInt64).fill_null(none).to_numpy(), none + 1)
+    numbers, first = number_key_rows(values.to_physical().cast(pl.UInt64).fill_null(none).to_numpy(), none + 1)
     return numbers, values.gather(first).cast(pl.String)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.errors import ParameterError, PolicyError
 from shoal.hierarchy.hierarchy import Hierarchy
-from shoal.kernels.judge import guards as kernel
+from shoal.kernels import guards as kernel
 from shoal.table.coding import canonical_text
 from shoal.table.column import Column
 from shoal.table.stats import unknown_flags

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.table.classmap import Nodes
 
 

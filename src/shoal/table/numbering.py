@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from shoal.kernels.count.numbering import number_keys
+from shoal.kernels.grouping import number_key_rows
 
 
 def number_cells(cells: pl.Series, most: int | None = None) -> tuple[np.ndarray, pl.Series] | None:
@@ -21,7 +21,7 @@ def number_cells(cells: pl.Series, most: int | None = None) -> tuple[np.ndarray,
     tuple or None
         uint32 number of every cell and the different ones, or None where there are too many.
     """
-    numbers, first = number_keys(hashes(cells), cells.len() if most is None else most)
+    numbers, first = number_key_rows(hashes(cells), cells.len() if most is None else most)
     if cells.len() and not first.size:
         return None
     different = cells.gather(first)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from shoal.kernels.cores import share_rows
-from shoal.kernels.count.numbering import find_keys, place_keys
+from shoal.kernels.grouping import find_keys, place_keys
 
 # Databases count with signed words of 64 bits.
 _LARGEST = 1 << 62

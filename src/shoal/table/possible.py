@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.table.stats import Attribute, Histogram
 
 # What the values that remain must be worth between them, in whole numbers so that engines add them up alike.

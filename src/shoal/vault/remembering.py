@@ -17,14 +17,7 @@ from shoal.table.history import History
 from shoal.table.table import Table
 from shoal.vault.intersection import Weakened, weakened
 from shoal.vault.registry import Registry, least_values
-from shoal.vault.registry_file import (
-    check_registry,
-    open_registry,
-    refuse_absent,
-    refuse_forgotten,
-    settle,
-    stage,
-)
+from shoal.vault.registry_file import check_registry, open_registry, refuse_absent, refuse_forgotten, settle, stage
 from shoal.vault.seal import Key
 
 ACCEPTS = "W-REPEAT"

@@ -78,7 +78,7 @@ def routers(package: ModuleType) -> list[APIRouter]:
     """The routers of all modules of a package, in the order of their names."""
     names = sorted(one.name for one in pkgutil.iter_modules(package.__path__))
     modules = [import_module(f"{package.__name__}.{name}") for name in names]
-    return [module.router for module in modules if hasattr(module, "router")]
+    return [one for module in modules for one in vars(module).values() if isinstance(one, APIRouter)]
 
 
 def make_folder(path: Path) -> None:

@@ -17,9 +17,9 @@ from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
 from shoal.kernels.cores import use_cores
-from shoal.kernels.partition.median import halve
+from shoal.kernels.median_split import halve
 from shoal.table.table import Table, take_rows
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from tests.algorithms.cluster.naive import as_sets, grouped
 from tests.strategies import frames
 from tests.table.random_tables import Case, cases

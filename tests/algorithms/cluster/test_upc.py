@@ -17,7 +17,7 @@ from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.kernels.cores import use_cores
 from shoal.table.policies import set_policies
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.table.random_tables import VALUES, Case, cases
 

@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError
-from shoal.verify import recheck
+from shoal.verify.recheck import recheck
 
 TREES = {
     "q0": [[str(i), f"{i // 2}a", f"{i // 4}b", "*"] for i in range(6)],

@@ -14,7 +14,7 @@ import shoal
 from shoal.algorithms.links.condensation import regenerated
 from shoal.attacks.perturbed import nearest_chances, value_chances
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.links.swapping import swap_ranks
+from shoal.kernels.perturbation import swap_ranks
 
 ACCEPT = ["W-PERTURBED"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.links.shuffling import anew
 from shoal.errors import ParameterError
-from shoal.kernels.links.apart import pair_apart
+from shoal.kernels.perturbation import pair_apart
 
 ACCEPT = ["W-PERTURBED"]
 

@@ -11,8 +11,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.pruning import suppression_is_monotone
 from shoal.errors import ParameterError
 from shoal.judging.settle import settled
-from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.judge.rules import SIZE
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.rules import SIZE
 from shoal.models.base import failing_stays
 from shoal.recoding.blocks import block_cells
 from shoal.recoding.matching import with_population

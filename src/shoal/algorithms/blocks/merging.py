@@ -13,7 +13,7 @@ from shoal.algorithms.blocks.board import Board, State
 from shoal.algorithms.blocks.cuts import Cuts, cuts_of
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.catalogue import load
-from shoal.kernels.count.extents import group_ranges
+from shoal.kernels.grouping import group_ranges
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.column_cells import IntervalCells

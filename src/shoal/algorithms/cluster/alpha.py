@@ -13,8 +13,8 @@ from shoal.algorithms.cluster.parts import Clusterer, Parts, across_parts
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.cluster.alpha import Records, cluster_classes, cluster_parts
-from shoal.kernels.judge.rules import SHARE
+from shoal.kernels.cluster.alpha_k import Records, cluster_classes, cluster_parts
+from shoal.kernels.rules import SHARE
 from shoal.models.base import Model
 from shoal.models.rules import Rule
 from shoal.recoding.recodings import Grouping

@@ -10,9 +10,8 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, Parts, equal_records
 from shoal.algorithms.prices import prices_of
-from shoal.kernels.cluster.merging import merge_entries, roots
-from shoal.kernels.price.cells import Prices
-from shoal.kernels.price.many import widest_columns
+from shoal.kernels.cluster.bottom_up import merge_entries, roots
+from shoal.kernels.prices import Prices, widest_columns
 from shoal.recoding.recodings import Grouping
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.cluster.records import Records
-from shoal.kernels.cluster.toc import Aim, Task
-from shoal.kernels.cluster.toc_trials import trial, try_thresholds
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.cluster.toc import Aim, Task, trial, try_thresholds
+from shoal.kernels.prices import Prices
 
 
 def sample_size(n: int, k: int, fraction: float) -> int:

@@ -11,8 +11,8 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.judge.ranges import LEAVES
-from shoal.kernels.judge.secrets import Secrets, fill_near
+from shoal.kernels.rules import LEAVES
+from shoal.kernels.sensitive_ranges import Secrets, fill_near
 from shoal.models.base import Model
 from shoal.table.closeness import closeness
 from shoal.table.column import Column

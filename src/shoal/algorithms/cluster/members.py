@@ -20,8 +20,7 @@ from shoal.algorithms.prices import (
     units_of,
 )
 from shoal.errors import ParameterError
-from shoal.kernels.cluster.members import Plan, cluster_parts
-from shoal.kernels.cluster.protection import COST, PAIRS, SPREAD, TIE, Guide
+from shoal.kernels.cluster.k_members import COST, PAIRS, SPREAD, TIE, Guide, Plan, cluster_parts
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
 from shoal.table.column import Column

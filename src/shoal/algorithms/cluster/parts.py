@@ -12,8 +12,8 @@ from shoal.algorithms.base import Problem, shuffled_codes
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.prices import prices_of
 from shoal.errors import ParameterError
-from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.partition.median import halve
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.median_split import halve
 from shoal.params import whole
 from shoal.recoding.recodings import Grouping
 

@@ -19,9 +19,8 @@ from shoal.algorithms.prices import (
     units_of,
     weighted,
 )
-from shoal.kernels.cluster.pools import Pool
-from shoal.kernels.partition.median import halve
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.median_split import Pool, halve
+from shoal.kernels.prices import Prices
 from shoal.table.column import Column
 from shoal.table.stats import unknown_flags
 from shoal.table.table import Table

@@ -21,8 +21,8 @@ from shoal.algorithms.mend import mend
 from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError
-from shoal.kernels.cluster.protection import COST
-from shoal.kernels.partition.median import halve
+from shoal.kernels.cluster.k_members import COST
+from shoal.kernels.median_split import halve
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import Grouping

@@ -15,12 +15,11 @@ from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.prices import fraction
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.cluster.pools import numbered
 from shoal.kernels.cluster.toc import Aim as Goal
-from shoal.kernels.cluster.toc import Task, cluster
-from shoal.kernels.cluster.toc_join import Joining, join_leftovers
-from shoal.kernels.heap import PLACES
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.cluster.toc import Joining, Task, cluster, join_leftovers
+from shoal.kernels.median_split import numbered
+from shoal.kernels.prices import Prices
+from shoal.kernels.random import PLACES
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
 from shoal.table.table import Table

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, across_parts, local_values
 from shoal.algorithms.prices import prices_of
-from shoal.kernels.cluster.repair import partition_part, partition_parts
+from shoal.kernels.cluster.top_down import partition_part, partition_parts
 from shoal.recoding.recodings import Grouping
 
 

@@ -18,12 +18,11 @@ from shoal.algorithms.polish import POLISH_ROUNDS, polish
 from shoal.algorithms.prices import FINE, pack, quasi_columns, units_of
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.cluster.pools import Pool, numbered
-from shoal.kernels.cluster.toc_join import Joining
-from shoal.kernels.cluster.upc import Limits, Task, limit_clusters
-from shoal.kernels.cluster.upc_join import join_limited
-from shoal.kernels.heap import PLACES
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.cluster.toc import Joining
+from shoal.kernels.cluster.upc import Limits, Task, join_limited, limit_clusters
+from shoal.kernels.median_split import Pool, numbered
+from shoal.kernels.prices import Prices
+from shoal.kernels.random import PLACES
 from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping

@@ -13,9 +13,9 @@ from shoal.algorithms.lattice.prices import PriceTable
 from shoal.algorithms.lattice.rolled import Numbering, Rolled, RolledTables, owners
 from shoal.algorithms.lattice.verdicts import Verdicts
 from shoal.judging.settle import set_classes, settled, settled_sets
-from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.lattice.nodes import Layout
-from shoal.kernels.lattice.verdicts import class_histograms, lost_codes, lost_prices, price_gone, price_others
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.lattice import Layout
+from shoal.kernels.lattice_verdicts import class_histograms, lost_codes, lost_prices, price_gone, price_others
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.level_cells import top_level
 from shoal.table.classmap import Cells

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.count.histograms import bucket_rows
-from shoal.kernels.lattice import nodes as kernel
-from shoal.kernels.lattice.verdicts import Entries, Losing, class_histograms
+from shoal.kernels import lattice as kernel
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.histograms import bucket_rows
+from shoal.kernels.lattice_verdicts import Entries, Losing, class_histograms
 from shoal.table.column import Column
 
 # Owner, code and count, one an entry and value.

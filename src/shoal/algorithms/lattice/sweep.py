@@ -17,7 +17,7 @@ import numpy as np
 from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.objective import TIE, Objective, Rank
 from shoal.algorithms.lattice.pruning import suppression_is_monotone
-from shoal.kernels.lattice import bounds as kernel
+from shoal.kernels import lattice as kernel
 
 # Lattices up to this size are swept height by height; larger ones are explored best first.
 SWEEP_LIMIT = 4_000_000

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.algorithms.lattice.rolled import Counts, Numbering, Rolled
-from shoal.kernels.judge.rules import EXTENT, SIZE, RuleView, judge_rule, rule_view
-from shoal.kernels.lattice import verdicts as kernel
+from shoal.kernels import lattice_verdicts as kernel
+from shoal.kernels.rules import EXTENT, SIZE, RuleView, judge_rule, rule_view
 from shoal.models.judge import Judge, average_known, compare, compile_rules
 
 

@@ -14,7 +14,7 @@ from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.algorithms.links.roundrobin import round_robin
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.links.anatomy import draw_groups
+from shoal.kernels.perturbation import draw_groups
 from shoal.kinds.base import Kind
 from shoal.kinds.bucketised import BUCKETISED
 from shoal.models.base import Model

@@ -13,7 +13,7 @@ from shoal.algorithms.links.numbers import is_number, numbers_of, published, rec
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.algorithms.links.swapping import Perturbing, places_of
 from shoal.errors import InfeasibleError
-from shoal.kernels.links.mdav import mdav
+from shoal.kernels.microaggregation import mdav
 from shoal.params import whole
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed

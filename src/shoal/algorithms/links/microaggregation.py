@@ -13,8 +13,7 @@ from shoal.algorithms.links.numbers import is_number, is_ordered, numbers_of, re
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.links.mdav import mdav
-from shoal.kernels.links.univariate import shortest_path
+from shoal.kernels.microaggregation import mdav, shortest_path
 from shoal.kinds.base import Kind
 from shoal.kinds.microaggregated import MICROAGGREGATED
 from shoal.models.base import Model

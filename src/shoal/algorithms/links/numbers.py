@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.kernels.links.mdav import Records
+from shoal.kernels.microaggregation import Records
 from shoal.table.coding import code_dates, code_numbers
 from shoal.table.column import TREE, Column
 from shoal.table.table import Table

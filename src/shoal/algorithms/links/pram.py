@@ -12,7 +12,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.links.numbers import is_number
 from shoal.algorithms.links.swapping import Perturbing, places_of
 from shoal.errors import ParameterError
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.params import nearest, real
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed

@@ -12,8 +12,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.algorithms.links.swapping import Perturbing, places_of
 from shoal.errors import ParameterError
-from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.links.apart import pair_apart
+from shoal.kernels.grouping import group_rows
+from shoal.kernels.perturbation import pair_apart
 from shoal.params import real, whole
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed

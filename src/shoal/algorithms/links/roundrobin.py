@@ -9,7 +9,7 @@ import numpy as np
 from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.prices import prices_of
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.partition.mondrian import Options, Work, cut_parts
+from shoal.kernels.mondrian import Options, Work, cut_parts
 from shoal.models.rules import Rule
 from shoal.table.stats import Attribute
 

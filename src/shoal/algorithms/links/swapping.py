@@ -11,7 +11,7 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.numbers import is_number, numbers_of
 from shoal.errors import ParameterError
-from shoal.kernels.links.swapping import swap_ranks
+from shoal.kernels.perturbation import swap_ranks
 from shoal.kinds.base import Kind
 from shoal.kinds.perturbed import PERTURBED
 from shoal.params import nearest, real

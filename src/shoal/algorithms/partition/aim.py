@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.algorithms.links.numbers import is_number, numbers_of
 from shoal.errors import ParameterError
-from shoal.kernels.partition.aims import Aim
+from shoal.kernels.mondrian import Aim
 from shoal.params import nearest
 from shoal.table.column import Column
 from shoal.table.domain import Domain

@@ -13,11 +13,9 @@ from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.partition.aim import AIMS, Target, target_of
 from shoal.algorithms.prices import prices_of
 from shoal.errors import ParameterError
-from shoal.kernels.count.grouping import count_about
-from shoal.kernels.judge.cells import Tallies
-from shoal.kernels.judge.rules import EXTENT, SIZE
-from shoal.kernels.partition.aims import Aim
-from shoal.kernels.partition.mondrian import Judged, Options, Work, partition
+from shoal.kernels.grouping import count_about
+from shoal.kernels.mondrian import Aim, Judged, Options, Work, partition
+from shoal.kernels.rules import EXTENT, SIZE, Tallies
 from shoal.params import choice
 from shoal.recoding.recodings import CellGrouping, Grouping
 from shoal.table.domain import Domain

@@ -12,8 +12,8 @@ from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.partition.mondrian import condition
 from shoal.algorithms.prices import prices_of
 from shoal.errors import ParameterError
-from shoal.kernels.partition.mondrian import Judged, Options, Work, cut_parts
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.mondrian import Judged, Options, Work, cut_parts
+from shoal.kernels.prices import Prices
 from shoal.params import whole
 from shoal.recoding.recodings import Grouping
 

@@ -13,7 +13,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.pruning import infeasible, suppression_is_monotone
 from shoal.catalogue import load
 from shoal.hierarchy.hierarchy import ROOT, Hierarchy
-from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.grouping import group_rows
 from shoal.measures.base import search_prices
 from shoal.models.base import Model
 from shoal.params import choice

@@ -10,12 +10,29 @@ unless each record's codes are next to each other in memory.
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from shoal.kernels import _native
 from shoal.kernels.cluster.groups import Groups
-from shoal.kernels.cluster.relocate import Judged, Limits, Scene
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
+from shoal.kernels.rules import Rules, Sensitive
+
+# ----------------------------------------
+# Data that polish looks at while it puts records in other groups (native/cluster/relocate.hpp).
+
+
+# codes: (columns, n) int32, below 0 for unknown sensitive values; near: (n, c) int32 neighbours, -1 at the end; order:
+# int32, the input row of each record; zone: int32, of each group; uint8 flags of records, quiet: it had nothing to
+# gain; calm: vain regroupings; touched: its group has changed.
+Scene = namedtuple("Scene", "codes near order zone quiet calm touched")
+# k: fewest records of a group; widest: largest mean price of a column (infinity: any);
+# largest: groups of more records are left alone; pool, tries: records of a regrouping, and how often it is tried.
+Limits = namedtuple("Limits", "k widest largest pool tries")
+# The rules, what they look at, and prices in which all columns weigh the same, for the limit on their mean. None where
+# the number of records decides alone.
+Judged = tuple[Rules, Sensitive, Prices] | None
 
 
 def improve(

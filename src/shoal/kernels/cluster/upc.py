@@ -7,8 +7,9 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels import _native
-from shoal.kernels.cluster.pools import BLOCK, nothing_found, nothing_made
+from shoal.kernels.cluster.toc import Joining
 from shoal.kernels.cores import share
+from shoal.kernels.median_split import BLOCK, nothing_found, nothing_made
 
 # utility: largest mean Q-diversity (U); k: fewest people of a cluster; free: while it is smaller, only U holds; most:
 # people beyond which it does not grow; grows: one that fails P does, as long as its range diversity falls; guide: the
@@ -20,7 +21,7 @@ Limits = namedtuple("Limits", "utility k free most grows guide")
 Guard = namedtuple("Guard", "inside state last before")
 # pool and secrets have codes of the same type; starts: int64, where each subspace begins, and the number of rows.
 Task = namedtuple("Task", "pool secrets starts prices limits")
-# The clusters and leftovers so far: see `shoal.kernels.cluster.pools`.
+# The clusters and leftovers so far: see `shoal.kernels.median_split`.
 Result = namedtuple("Result", "found made guard")
 
 
@@ -41,3 +42,27 @@ def limit_clusters(task: Task) -> Result:
         lambda block: _native.limit_subspaces(task, result, block * BLOCK, (block + 1) * BLOCK),
     )
     return result
+
+
+# ----------------------------------------
+# Leftover records of UPC join the clusters that may take them (Loukides 2008, Algorithm 6, step 7).
+
+
+def join_limited(task: Task, result: Result, how: Joining) -> None:
+    """Put every leftover into the best cluster that still keeps the limits with it; one that finds none stays out.
+
+    Candidates are the clusters of its own and the adjoining subspaces, or all. Cost: O(leftovers times candidates times
+    columns), and the pairs of the clusters that may take a leftover.
+    """
+    parts = task.starts.size - 1
+    if how.everywhere:
+        _native.join_limited(task, result, 0, parts, True, how.increment)
+        return
+    blocks = (parts - 1) // BLOCK + 1
+    for parity in range(2):  # two blocks of the same kind never reach the same clusters
+
+        def join(half: int, parity: int = parity) -> None:
+            first = (2 * half + parity) * BLOCK
+            _native.join_limited(task, result, first, first + BLOCK, False, how.increment)
+
+        share((blocks + 1 - parity) // 2, join)

@@ -19,7 +19,7 @@ def judge(model: Model, sample: Sample) -> Outcome:
     return shares_outcome(largest(answers, shares), model["alpha"], model["k"], sample)
 
 
-def alpha_of(model: Model, sample: Sample) -> np.ndarray:
+def alpha_of_simple(model: Model, sample: Sample) -> np.ndarray:
     """The largest share that each value is allowed."""
     return np.where(is_value(sample, model["value"]), float(model["alpha"]), 1.0)
 
@@ -28,7 +28,7 @@ def necessary(model: Model, known: Known) -> np.ndarray:
     """Some number of people leaves the answer with its share; which code it would be is not published."""
     if known.coded:
         return np.ones(known.view.classes, dtype=bool)
-    return possible_shares(alpha_of(model, known.sample)[known.view.value], known)
+    return possible_shares(alpha_of_simple(model, known.sample)[known.view.value], known)
 
 
 TERM = Term(
@@ -44,5 +44,5 @@ TERM = Term(
     single=True,
     can_fail=lambda model: model["alpha"] < 1,
     necessary=necessary,
-    left=alpha_of,
+    left=alpha_of_simple,
 )

@@ -111,7 +111,17 @@ class Term:
     vouched_by: str | None = None
 
 
-# Every model, loaded when a manifest first names it: its term is ``TERM`` in the file of its name.
+# The file of each model's term, which is called ``TERM_`` and the model's name in it.
+_HOMES = {
+    "k": "size", "k-m": "size", "k-wildcard": "size", "k-map": "size", "delta-presence": "size",
+    "distinct-l": "diversity", "entropy-l": "diversity", "recursive-cl": "diversity", "p-sensitive": "diversity",
+    "alpha-k-simple": "diversity", "alpha-k-general": "diversity", "alpha-k-complete": "diversity",
+    "t-closeness": "closeness", "beta-likeness": "closeness", "delta-disclosure": "closeness", "k-e": "numeric",
+    "variance": "numeric", "eps-m": "numeric", "max-range": "numeric", "range-diversity": "ranges",
+    "range-confidence": "ranges", "personalised": "personalised", "m-invariance": "personalised",
+    "worst-group-utility": "worst_group_utility",
+}  # fmt: skip
+# Every model; its term is loaded when a manifest first names it.
 _TABLE: dict[str, Term | None] = dict.fromkeys((
     "k", "k-m", "k-wildcard", "k-map", "delta-presence", "distinct-l", "entropy-l", "recursive-cl", "t-closeness",
     "beta-likeness", "delta-disclosure", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "p-sensitive", "k-e",
@@ -130,7 +140,8 @@ def term_of(model: Model) -> Term:
     name = model["name"]
     found = _TABLE[name]
     if found is None:
-        found = import_module(f"shoal.verify.terms.{name.replace('-', '_')}").TERM
+        module = import_module(f"shoal.verify.terms.{_HOMES[name]}")
+        found = getattr(module, f"TERM_{name.replace('-', '_').upper()}")
         _TABLE[name] = found
     return found
 

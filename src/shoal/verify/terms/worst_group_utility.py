@@ -145,7 +145,7 @@ def _stars(facts: Facts) -> np.ndarray:
     return total / len(columns)
 
 
-TERM = Term(
+TERM_WORST_GROUP_UTILITY = Term(
     name="worst-group-utility",
     main="u",
     words="of mean Q-diversity at most {u:g} in every class",

@@ -21,7 +21,7 @@ def _key(kind: str, who: str) -> str:
     return f"{kind}:{hash_of(who.casefold())}"
 
 
-def begin(db: Db, **who: str) -> None:
+def begin_attempt(db: Db, **who: str) -> None:
     """Count an attempt before it is looked at, so that many at a time are no more than many in turn; or refuse it.
 
     ``who`` says by which kinds, in the order that all take, so that no two wait for each other.

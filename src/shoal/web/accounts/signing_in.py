@@ -25,7 +25,7 @@ WRONG = "The name, the password or the code is wrong: try again."
 def sign_in(here: Here, name: str, password: str, code: str, address: str) -> str:
     """The cookie of a new session; whatever was signed in before in this browser ends."""
     with here.writing() as db:
-        attempts.begin(db, address=address, name=name)
+        attempts.begin_attempt(db, address=address, name=name)
         found = named(db, name)
     right = fits(found.password if found is not None else None, password)
     keyring = here.keyring if found is not None and found.totp is not None else None
@@ -56,7 +56,7 @@ def _locked(db: Db, here: Here, found: User) -> User | None:
 def confirm(here: Here, password: str, where: str = "password") -> None:
     """Have the password said again, without which a cookie alone would change an account or make a token."""
     with here.writing() as db:
-        attempts.begin(db, account=here.me.id)
+        attempts.begin_attempt(db, account=here.me.id)
         kept = db.get_one(User, here.me.id).password
     if not fits(kept, password):
         raise Refused(403, "wrong", "The password is wrong: type it again.", where=where)

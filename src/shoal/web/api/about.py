@@ -13,7 +13,7 @@ from shoal.version import VERSION
 from shoal.web.context import Here, needs
 from shoal.web.errors import API
 
-router = APIRouter(tags=["about"])
+about_router = APIRouter(tags=["about"])
 
 
 class Health(BaseModel):
@@ -21,7 +21,7 @@ class Health(BaseModel):
     version: str
 
 
-@router.get("/health")
+@about_router.get("/health")
 def health(here: Annotated[Here, needs("public")]) -> Health:
     """Whether the server and its database answer."""
     with here.reading() as db:
@@ -29,7 +29,7 @@ def health(here: Annotated[Here, needs("public")]) -> Health:
     return Health(status="ok", version=VERSION)
 
 
-@router.get("/openapi.json", include_in_schema=False)
+@about_router.get("/openapi.json", include_in_schema=False)
 def openapi(here: Annotated[Here, needs("public")]) -> dict[str, Any]:
     """What there is, for programs that make clients of it."""
     state = here.request.app.state

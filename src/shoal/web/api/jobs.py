@@ -15,16 +15,16 @@ from shoal.web.jobs import queue
 from shoal.web.jobs.keeping import once_more, start_again
 from shoal.web.store.work import Job, Project
 
-router = APIRouter(tags=["jobs"])
+jobs_router = APIRouter(tags=["jobs"])
 
 
-@router.get("/projects/{project}/jobs", response_model=list[JobOut])
+@jobs_router.get("/projects/{project}/jobs", response_model=list[JobOut])
 def list_jobs(here: Annotated[Here, needs("project.read")], project: str) -> list[Job]:
     with here.reading() as db:
         return list(db.scalars(select(Job).where(Job.project == project).order_by(Job.created.desc()).limit(200)))
 
 
-@router.post("/projects/{project}/jobs", status_code=201, response_model=JobOut)
+@jobs_router.post("/projects/{project}/jobs", status_code=201, response_model=JobOut)
 def new_job(here: Annotated[Here, needs("project.run")], project: str, given: JobIn) -> Job:
     """Start a job on the newest version of the recipe; ``start`` makes the first version."""
     version = here.workspace.version
@@ -39,12 +39,12 @@ def new_job(here: Annotated[Here, needs("project.run")], project: str, given: Jo
         )  # fmt: skip
 
 
-@router.get("/jobs/{job}", response_model=JobOut)
+@jobs_router.get("/jobs/{job}", response_model=JobOut)
 def show_job(here: Annotated[Here, needs("job.read")], job: str) -> Job:
     return here.named(Job)
 
 
-@router.post("/jobs/{job}/cancel", response_model=JobOut)
+@jobs_router.post("/jobs/{job}/cancel", response_model=JobOut)
 def cancel(here: Annotated[Here, needs("job.cancel")], job: str) -> Job:
     with here.writing() as db:
         queue.cancel(db, job)
@@ -52,14 +52,14 @@ def cancel(here: Annotated[Here, needs("job.cancel")], job: str) -> Job:
         return db.get_one(Job, job)
 
 
-@router.post("/jobs/{job}/again", status_code=201, response_model=JobOut)
+@jobs_router.post("/jobs/{job}/again", status_code=201, response_model=JobOut)
 def again(here: Annotated[Here, needs("project.run")], job: str) -> Job:
     """The same job once more, after it failed or was cancelled."""
     with here.writing() as db:
         return once_more(db, here.named(Job), here.me.id, most=here.settings.jobs_waiting)
 
 
-@router.post("/jobs/{job}/answers", status_code=201, response_model=JobOut)
+@jobs_router.post("/jobs/{job}/answers", status_code=201, response_model=JobOut)
 def answers(here: Annotated[Here, needs("project.run")], job: str, given: AnswersIn) -> Job:
     """Look at the source again, with answers by column to the questions in the job's ``result``."""
     with here.writing() as db:

@@ -119,5 +119,3 @@ def _kept(here: Here, incoming: Incoming, kind: str) -> File:
     finally:
         incoming.drop()
     return row
-
-

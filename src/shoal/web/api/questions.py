@@ -19,7 +19,7 @@ from shoal.web.trust.accounting import accounts
 from shoal.web.trust.chain import exported, last_of
 from shoal.web.trust.questions import Told, ask, decide, listed, told
 
-router = APIRouter(tags=["questions"])
+questions_router = APIRouter(tags=["questions"])
 _LOG: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": {}}, "description": "The log."}}
 State = Literal["asked", "answered", "refused", "waiting"]
 
@@ -98,7 +98,7 @@ class LogHead(BaseModel):
     time: str
 
 
-@router.post("/releases/{release}/questions", status_code=201)
+@questions_router.post("/releases/{release}/questions", status_code=201)
 def put_question(here: Annotated[Here, needs("question.ask")], release: str, given: QuestionIn) -> QuestionOut:
     """Hand in results on the released table; each statement is counted again on it before any is turned back."""
     wanted = Submission(text=given.text, form=given.form, target=given.target, aliases=given.aliases)
@@ -107,29 +107,29 @@ def put_question(here: Annotated[Here, needs("question.ask")], release: str, giv
         return _out(told(here, db.get_one(Question, key)))
 
 
-@router.get("/releases/{release}/questions")
+@questions_router.get("/releases/{release}/questions")
 def list_of_release(here: Annotated[Here, needs("question.list")], release: str) -> list[QuestionShort]:
     return _listed(here, release)
 
 
-@router.get("/questions")
+@questions_router.get("/questions")
 def list_questions(here: Annotated[Here, needs("question.list")]) -> list[QuestionShort]:
     return _listed(here, None)
 
 
-@router.get("/questions/{question}")
+@questions_router.get("/questions/{question}")
 def show_question(here: Annotated[Here, needs("question.read")], question: str) -> QuestionOut:
     return _out(told(here, here.named(Question)))
 
 
-@router.post("/questions/{question}/decision")
+@questions_router.post("/questions/{question}/decision")
 def take_decision(here: Annotated[Here, needs("question.decide")], question: str, given: Decision) -> QuestionOut:
     decide(here, here.named(Question), allowed=given.answer)
     with here.reading() as db:
         return _out(told(here, db.get_one(Question, question)))
 
 
-@router.get("/releases/{release}/leaks")
+@questions_router.get("/releases/{release}/leaks")
 def show_leaks(here: Annotated[Here, needs("leak.read")], release: str) -> list[AccountOut]:
     """What each researcher, and (``who`` null) all together, know of each coded column, and how often they asked."""
     found = accounts(here, here.named(Release))
@@ -139,13 +139,13 @@ def show_leaks(here: Annotated[Here, needs("leak.read")], release: str) -> list[
     ]
 
 
-@router.get("/log", response_class=Response, responses=_LOG)
+@questions_router.get("/log", response_class=Response, responses=_LOG)
 def export_log(here: Annotated[Here, needs("log.read")]) -> Response:
     """All lines, as ``shoal log verify`` checks them."""
     return StreamingResponse(exported(here.reading), media_type="application/x-ndjson")
 
 
-@router.get("/log/head")
+@questions_router.get("/log/head")
 def show_head(here: Annotated[Here, needs("log.read")]) -> LogHead:
     """The hash and the number of the last line, and when that was asked for, to be kept elsewhere."""
     with here.reading() as db:

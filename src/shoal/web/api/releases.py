@@ -27,14 +27,7 @@ from shoal.web.api.models import (
 )
 from shoal.web.context import Here, needs
 from shoal.web.projects.dossiers import MEDIA, dossier_of, make_dossier
-from shoal.web.projects.releases import (
-    file_of_release,
-    files_of_release,
-    grant,
-    grants,
-    revoke,
-    visible,
-)
+from shoal.web.projects.releases import file_of_release, files_of_release, grant, grants, revoke, visible
 from shoal.web.projects.signing import sign, signature
 from shoal.web.store.people import User
 from shoal.web.store.work import Grant, Release

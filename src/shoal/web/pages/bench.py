@@ -163,4 +163,3 @@ def uploaded(form: FormData, name: str) -> UploadFile | None:
     """A file that came with a form, None where nobody chose one."""
     found = form.get(name)
     return found if isinstance(found, UploadFile) and found.filename else None
-

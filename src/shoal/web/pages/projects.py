@@ -145,5 +145,3 @@ def _look_at(db: Db, here: Here, project: Project) -> Job:
 
 def _jobs(db: Db, project: str) -> list[Job]:
     return list(db.scalars(select(Job).where(Job.project == project).order_by(Job.created.desc()).limit(20)))
-
-

@@ -263,5 +263,3 @@ def _refuse_binary(incoming: Incoming) -> None:
     head = _head(incoming)
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"'{incoming.name}' is no text, whatever its name says: save it as CSV.")
-
-

@@ -113,4 +113,3 @@ def count_cells(told: bytes) -> bytes:
             places=tuple(None if one is None else one.ancestors for one in trees),
             rows=np.asarray(frequency.rows), held=rows.held(None)[::2] if rows.domain.by_people else None,
         ))  # fmt: skip
-

@@ -294,4 +294,3 @@ def with_point(text: str, algorithm: Mapping[str, Any], models: Sequence[Mapping
 
 def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return (one["name"], one.get("on")) == (other["name"], other.get("on"))
-

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.kernels import _native
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
 
 # codes: int32 (columns, records); value: int32, sensitive code of each record; cap: float64 by code (infinite: none);
 # known: int64 by code (0: no value).

@@ -10,9 +10,20 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels import _native
-from shoal.kernels.cluster.protection import Guide
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
+
+# ----------------------------------------
+# Guidance of K-Members and K-Members-p: which columns decide, which break ties, and how close sensitive values are.
+
+
+# A column's part: its loss decides; its loss breaks ties; its spread counts in favour; its range diversity decides.
+COST, TIE, SPREAD, PAIRS = range(4)
+
+# role: int64, one a column. By code, from at (int64, columns + 1): known (uint8, 0: no value), and int64 the policy's
+# place, low and high end of its range.
+Guide = namedtuple("Guide", "role known axis low high at")
+
 
 # Places of records are numbered part after part. rows: int64 places, one entry after another; entry_at: int64, where
 # each entry's rows start; part_at: int64, first entry of each part; codes: int32 (columns, entries). A part numbers its

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.kernels import _native
 from shoal.kernels.cores import share
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
 
 
 def partition_part(

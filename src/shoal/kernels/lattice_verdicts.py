@@ -10,8 +10,8 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels import _native
-from shoal.kernels.judge.rules import RuleView
-from shoal.kernels.lattice.nodes import Layout, Room, Slots
+from shoal.kernels.lattice import Layout, Room, Slots
+from shoal.kernels.rules import RuleView
 
 # The frequency table that nodes are counted on. codes: int32 (levels of all attributes, entries); weight: int64, rows
 # of each entry.
@@ -55,7 +55,7 @@ def check_sizes(
 ) -> int:
     """Number a node's classes, judge them by their sizes and tally them; -1 when its keys do not fit into 64 bits.
 
-    See `shoal.kernels.lattice.nodes.count_node`, `flag_small` and `tally`. Cost: O(entries times attributes).
+    See `shoal.kernels.lattice.count_node`, `flag_small` and `tally`. Cost: O(entries times attributes).
     """
     return _native.check_sizes(entries, levels, slots, room, least, flags, out)
 
@@ -85,7 +85,7 @@ def class_histograms(
 
     Returns
     -------
-    int64 indptr, int32 codes, int64 counts (see `shoal.kernels.count.histograms`), and int64 known.
+    int64 indptr, int32 codes, int64 counts (see `shoal.kernels.histograms`), and int64 known.
     """
     indptr, known = np.empty(classes + 1, dtype=np.int64), np.empty(classes, dtype=np.int64)
     codes, counts = _native.class_histograms(class_of, classes, histogram, flags, bad, inherits, indptr, known)
@@ -108,7 +108,7 @@ def flag_values(
     node are as near the table as each of their parts: the rest of the class, ``gone``, is lost there whatever the node.
 
     ``sets`` is FAILS, INHERITS or both, ``histograms`` are those of `class_histograms`, and ``k`` is the fewest records
-    of a class; the flags of `Flags` are only ever set. Cost: that of `shoal.kernels.judge.rules.judge_rule`.
+    of a class; the flags of `Flags` are only ever set. Cost: that of `shoal.kernels.rules.judge_rule`.
     """
     _native.flag_values(view, limit, sets, k, histograms, bad, inherits, gone)
 

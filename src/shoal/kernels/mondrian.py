@@ -15,11 +15,25 @@ import numpy as np
 
 from shoal.kernels import _native
 from shoal.kernels.cores import share
-from shoal.kernels.judge.cells import Tallies
-from shoal.kernels.judge.rules import Rules
-from shoal.kernels.judge.segments import Sensitive
-from shoal.kernels.partition.aims import Aim
-from shoal.kernels.price.cells import Prices
+from shoal.kernels.prices import Prices
+from shoal.kernels.rules import Rules, Sensitive, Tallies
+
+# ----------------------------------------
+# The column that cuts should serve the prediction of (native/partition/aims.hpp).
+#
+# Scores of cuts are the uncertainty that is left on both sides: for labels the number of records times the entropy
+# of their side (InfoGain Mondrian), for numbers the squared deviation from the mean of their side (LSD Mondrian;
+# both LeFevre, DeWitt & Ramakrishnan 2006).
+
+
+# labels: int32, one an input row, kinds of them; numbers: int64, one a label and about 0, empty where labels count;
+# unit: what the square of one is of the column's variance. Cells have several labels: at (int64, cells + 1) says where
+# those of each begin, counts (int64) how many of its rows have each; both are None for rows.
+Aim = namedtuple("Aim", "labels kinds numbers unit at counts")
+
+# Scores are rounded to these parts of a bit (or of the column's variance), so that equal ones tie.
+STEPS = float(1 << 20)
+
 
 # codes, spare: (n, m) int16 or int32, the rows' codes and a buffer to move them; order, spare_order: int32, the input
 # row of each; ends: uint8, 1 at the last row of a finished part; weights, spare_weights: None, or int64 rows of each

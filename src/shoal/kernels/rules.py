@@ -82,7 +82,7 @@ def rule_view(rules: Rules, r: int) -> RuleView:
 def judge_rule(
     rules: Rules, r: int, indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray, known: np.ndarray
 ) -> np.ndarray:
-    """Compute rule ``r`` for every group of compressed histograms (see `shoal.kernels.count.histograms`).
+    """Compute rule ``r`` for every group of compressed histograms (see `shoal.kernels.histograms`).
 
     Cost: O(entries) for most rules, O(entries log entries) for those that sort.
 
@@ -111,3 +111,29 @@ def judge_view(
     values = np.empty(indptr.size - 1)
     _native.judge_view(view, indptr, codes, counts, known, values)
     return values
+
+
+# ----------------------------------------
+# Kinds of closeness of two values, as sensitive ranges use them (native/judge/ranges.hpp).
+
+
+# How close two values are: by their distance, by the leaves under their common ancestor, or equal or not.
+POSITIONS, LEAVES, EQUAL = range(3)
+
+
+# ----------------------------------------
+# Sensitive attributes of rows, for kernels that judge groups while they grow or cut them.
+
+
+# codes: int32 (attributes, rows); people: uint8 (attributes), 1 where an attribute is counted by subjects; subjects:
+# int32 (rows), or empty when rows are people; n_subjects: how many there are.
+Sensitive = namedtuple("Sensitive", "codes people subjects n_subjects")
+
+
+# ----------------------------------------
+# Histograms of the cells of a frequency table, for kernels that judge groups of cells.
+
+
+# codes, counts: int32 and int64, the cells' histograms, an attribute after another; at: int64 (attributes, cells + 1),
+# where those of each cell begin; rows: int64 (cells), rows of each cell.
+Tallies = namedtuple("Tallies", "codes counts at rows")

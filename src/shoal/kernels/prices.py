@@ -37,3 +37,45 @@ def list_pairs(p: Prices, pair_at: np.ndarray, size: int) -> np.ndarray:
     pair = np.empty(size, dtype=np.int64)
     _native.list_pairs(p, pair_at, pair)
     return pair
+
+
+# ----------------------------------------
+# Price the cells of many groups at a time.
+
+
+def widest_columns(p: Prices, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Find the column that costs each group most, of equals the first, in O(columns times records).
+
+    ``codes`` is int32 (columns, records), group after group; ``starts`` is int64 (groups + 1).
+    """
+    out = np.empty(starts.size - 1, dtype=np.int64)
+    _native.widest_columns(p, codes, starts, out)
+    return out
+
+
+# ----------------------------------------
+# Cells of groups that several calls of kernels fill and read (native/price/extents.hpp).
+
+
+# low, high: int32, lowest and highest code of each group and column; bits: uint64, the sets of flat columns. Kernels
+# that look at one group after another have them as (groups, columns) and (groups, words), those that look at many
+# groups of one column as (columns, groups) and (words, groups).
+Extents = namedtuple("Extents", "low high bits")
+
+
+def make_group_extents(p: Prices, groups: int) -> Extents:
+    """Make empty extents (groups, columns), for kernels that look at one group after another."""
+    return _empty_extents((groups, p.kind.size), (groups, int(p.word_at[-1])))
+
+
+def make_column_extents(p: Prices, groups: int) -> Extents:
+    """Make empty extents (columns, groups), for kernels that look at many groups of one column."""
+    return _empty_extents((p.kind.size, groups), (int(p.word_at[-1]), groups))
+
+
+def _empty_extents(cells: tuple[int, int], words: tuple[int, int]) -> Extents:
+    return Extents(
+        np.full(cells, np.iinfo(np.int32).max, dtype=np.int32),
+        np.full(cells, -1, dtype=np.int32),
+        np.zeros(words, dtype=np.uint64),
+    )

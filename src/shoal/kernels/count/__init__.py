@@ -1,1 +1,0 @@
-"""Counting rows, groups, sets of items and answers of queries."""

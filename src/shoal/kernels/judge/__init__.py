@@ -1,1 +1,0 @@
-"""Conditions that models ask of a group."""

@@ -1,1 +1,0 @@
-"""Breaking links between cells: groups, draws and centres."""

@@ -1,1 +1,0 @@
-"""Cutting sets of rows in two."""

@@ -1,1 +1,0 @@
-"""What a group of records costs when its cells are generalised."""
