@@ -11,12 +11,12 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.classes import Background
 from shoal.attacks.views import identified_people, people_frame, release_view
 from shoal.census.generate import generate
+from shoal.data.keys import Keys
 from shoal.io.source import read
 from shoal.kinds.generalised import GENERALISED
 from shoal.models.diversity import DistinctL
 from shoal.pipeline import anonymize
 from shoal.results import Release
-from shoal.table.keys import Keys
 
 ROWS = 100_000
 QUASI = ["age", "sex", "postcode", "marital_status", "education"]

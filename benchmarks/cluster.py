@@ -19,13 +19,13 @@ from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.catalogue import load
 from shoal.census.generate import generate
+from shoal.data.build import build_table
+from shoal.data.keys import Keys
+from shoal.data.schema import Schema
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
-from shoal.table.building import build_table
-from shoal.table.keys import Keys
-from shoal.table.schema import Schema
 
 QUASI = (
     "age", "sex", "region", "marital_status", "education", "occupation", "industry", "postcode", "visits",

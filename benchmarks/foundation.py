@@ -12,6 +12,9 @@ from benchmarks.harness import Comparison, Work, case, coded_census, run, yardst
 from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.census.generate import generate
+from shoal.data.build import build_table
+from shoal.data.keys import Keys
+from shoal.data.schema import Schema
 from shoal.engines.memory import MemoryEngine
 from shoal.io.files import read_frame
 from shoal.io.source import read
@@ -22,9 +25,6 @@ from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.pipeline import anonymize
 from shoal.risk.audit import audit
-from shoal.table.building import build_table
-from shoal.table.keys import Keys
-from shoal.table.schema import Schema
 
 CARDS = (74, 7, 16, 7, 14, 5, 2, 41, 2)
 FOLDER = Path(tempfile.mkdtemp(prefix="shoal-benchmark-"))

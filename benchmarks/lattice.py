@@ -13,6 +13,8 @@ import polars as pl
 from benchmarks.harness import ADULT, ADULT_COLUMNS, Comparison, Work, case, run, yardstick_groupby
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.optimal import Optimal
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
@@ -21,8 +23,6 @@ from shoal.models.closeness import TCloseness
 from shoal.models.diversity import DistinctL
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 NINE = (
     "sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class",

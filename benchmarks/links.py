@@ -8,11 +8,11 @@ from benchmarks.harness import ADULT, ADULT_COLUMNS, Comparison, case, run, yard
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.anatomy import Anatomy
 from shoal.algorithms.links.microaggregation import Microaggregation
+from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
-from shoal.table.keys import Keys
 
 SIX = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 

@@ -51,13 +51,13 @@ def shoal(data: str, release: str, options: dict[str, Any]) -> dict[str, Any]:
     """Our Mondrian, from a frame in memory to a gated release, or its search alone."""
     from shoal.algorithms.base import Problem
     from shoal.algorithms.partition.mondrian import Mondrian
+    from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine
     from shoal.io.source import read
     from shoal.judging.feasible import whole_reference
     from shoal.models.judge import Judge
     from shoal.models.size import KAnonymity
     from shoal.pipeline import anonymize
-    from shoal.table.keys import Keys
 
     frame, algorithm = _polars(data, options), Mondrian(k=options["k"], cut=options["cut"])
     types = {name: {"type": "numeric" if name in options["numeric"] else "categorical"} for name in options["quasi"]}

@@ -6,7 +6,7 @@ import polars as pl
 
 from benchmarks.harness import Comparison, case, run
 from shoal.census.generate import generate
-from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.data.hierarchy import Hierarchy
 from shoal.recoding.cell_text import interval_texts
 
 CODES = [f"{number:05d}" for number in range(100_000)]

@@ -45,11 +45,11 @@ def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
     from shoal.algorithms.after_suppression import outcome
     from shoal.algorithms.base import Problem
     from shoal.catalogue import make
+    from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine
     from shoal.io.source import read
     from shoal.judging.feasible import whole_reference
     from shoal.models.judge import Judge
-    from shoal.table.keys import Keys
 
     quasi = NINE if labels else EIGHT
     files = {name: str(ADULT.parent / f"adult_hierarchy_{name}.csv") for name in quasi} if labels else {}

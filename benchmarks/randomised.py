@@ -10,16 +10,16 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.attacks.randomised import attack_randomised
 from shoal.census.generate import generate
+from shoal.data.build import build_table
+from shoal.data.keys import Keys
+from shoal.data.schema import Schema
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.measures.posterior import posterior
 from shoal.models.judge import Judge
 from shoal.recoding.randomised import Randomised, describe_randomised
-from shoal.table.building import build_table
-from shoal.table.keys import Keys
-from shoal.table.schema import Schema
-from shoal.table.table import Table
 
 CARDS = (74, 7, 16, 7, 14, 5, 2, 41, 2)
 ROWS = 10_000_000

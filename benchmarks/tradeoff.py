@@ -23,11 +23,11 @@ from rich.table import Table as Shown
 import shoal
 from benchmarks.harness import ADULT, ADULT_COLUMNS
 from shoal.catalogue import make
+from shoal.data.table import Table
 from shoal.errors import ShoalError
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import RandomQueries
 from shoal.evaluation.reading import read_release
-from shoal.table.table import Table
 
 QUASI = ["age", "sex", "race", "salary-class", "native-country", "workclass"]
 SENSITIVE = "occupation"

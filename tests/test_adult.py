@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.catalogue import make
-from shoal.table.table import Table
+from shoal.data.table import Table
 from shoal.verify.recheck import recheck
 
 COLUMNS = [

@@ -193,7 +193,7 @@ def rows_seen(node: ast.AST) -> str | None:
     """What a piece of code touches that only rows in memory have."""
     if isinstance(node, ast.Attribute) and node.attr in ROWS:
         return f"reads .{node.attr}"
-    if isinstance(node, ast.ImportFrom) and node.module in ("shoal.table.table", "shoal.engines.counting"):
+    if isinstance(node, ast.ImportFrom) and node.module in ("shoal.data.table", "shoal.engines.counting"):
         return f"imports {node.module}"
     if isinstance(node, ast.ImportFrom) and any(alias.name in ("in_memory", "ArrayRows") for alias in node.names):
         return "asks for rows in memory"

@@ -24,10 +24,10 @@ from shoal.comparing.front import distances, pareto, ranked
 from shoal.comparing.grid import Grid, Point
 from shoal.comparing.points import Outcome, evaluations
 from shoal.comparing.sweep import Scene
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import InputError, MissingExtraError, ParameterError, UserError
 from shoal.evaluation.base import Evaluation, Finding
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 ACCEPTED = ["W-UNMODELLED:diagnosis"]
 ALGORITHMS: list[Any] = ["mondrian", {"name": "top-down", "suppression_limit": 0.1}]

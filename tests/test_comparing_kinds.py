@@ -13,8 +13,8 @@ import shoal
 from shoal.comparing.comparison import Comparison
 from shoal.comparing.data import comparison_data
 from shoal.comparing.figures import GUESSING, find_axis
+from shoal.data.table import Table
 from shoal.reports.compare import compare_html
-from shoal.table.table import Table
 
 ACCEPTED = ["W-RA-LINK", "W-EXACT-QI", "W-NO-K", "W-UNMODELLED:ill"]
 METHODS: list[Any] = [

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.describe import whole_hierarchies
-from shoal.table.table import Table
 from shoal.verify.gate import gate
 from shoal.verify.types import GateCase
 

@@ -11,8 +11,8 @@ import pytest
 
 import shoal
 from shoal.algorithms.base import Algorithm
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, InputError, ParameterError, RecipeError, RefusalError
-from shoal.table.table import Table
 from shoal.vault import Key, load, seal
 
 DISEASES = ("flu", "cold", "asthma", "gout", "angina")

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError, RefusalError
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 ACCEPT = ["W-UNMODELLED:disease"]
 

@@ -20,8 +20,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.hierarchy import Hierarchy
 from shoal.errors import GateError, HierarchyError, InfeasibleError, InputError, ParameterError, SchemaError
-from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.judging import enforce
 from shoal.recoding import released_values
 from shoal.recoding.column_cells import IntervalCells

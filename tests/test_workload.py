@@ -18,6 +18,8 @@ import shoal
 from shoal.algorithms.prices import prices_of, quasi_weights
 from shoal.catalogue import load, make
 from shoal.cli.main import execute
+from shoal.data.table import Table
+from shoal.data.workload import Cuts
 from shoal.errors import DomainError, InputError, ParameterError, SchemaError, UserError
 from shoal.evaluation.boundaries import Boundaries, kept_share
 from shoal.evaluation.reading import read_release
@@ -25,8 +27,6 @@ from shoal.evaluation.targets import information, told
 from shoal.evaluation.workload import preferences, with_preferences
 from shoal.io.recipes import dump_recipe, parse_recipe
 from shoal.measures.base import search_prices
-from shoal.table.table import Table
-from shoal.table.workload import Cuts
 from shoal.verify.recheck import recheck
 from tests.kernels.test_cells import cells_of
 

@@ -19,6 +19,10 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.attacks.required import Measured, attack_release
 from shoal.catalogue import load
+from shoal.data.domain import History
+from shoal.data.keys import Keys
+from shoal.data.rows import Rows
+from shoal.data.table import Table, with_crowd
 from shoal.engines.base import Engine
 from shoal.evaluation.research import with_research
 from shoal.evaluation.workload import preference_facts, with_preferences
@@ -52,10 +56,6 @@ from shoal.recoding.publish import Published, publish_tables
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
 from shoal.risk.drawn import risk_facts
-from shoal.table.history import History
-from shoal.table.keys import Keys
-from shoal.table.rows import Rows
-from shoal.table.table import Table, with_crowd
 from shoal.version import VERSION
 
 T = TypeVar("T")

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.catalogue import load
+from shoal.data.table import html_table
 from shoal.grammar import target_words
 from shoal.pseudonyms.secrets import MappingTable as MappingTable
 from shoal.pseudonyms.secrets import Secret
-from shoal.table.shown import html_table
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from shoal.data.table import Table
     from shoal.recoding.applied import Released
     from shoal.recoding.overlaps import Overlap
-    from shoal.table.table import Table
     from shoal.verify.types import Check, Verdict
 
 # Rows of a release that a notebook shows.
@@ -113,7 +113,7 @@ class Gated:
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables with all texts one by one, made anew at every call."""
-        from shoal.table.holding import all_told
+        from shoal.data.texts import all_told
 
         return {name: all_told(frame) for name, frame in self.kept.items()}
 

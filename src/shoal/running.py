@@ -15,6 +15,10 @@ import tomlkit
 from shoal.algorithms.base import Algorithm
 from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.catalogue import load, make, names
+from shoal.data.domain import History
+from shoal.data.keys import Keys
+from shoal.data.rows import PeopledRows
+from shoal.data.table import Table
 from shoal.errors import RecipeError
 from shoal.io.copies import compare_copies
 from shoal.io.formulas import count_formulas
@@ -35,10 +39,6 @@ from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
-from shoal.table.history import History
-from shoal.table.keys import Keys
-from shoal.table.rows import PeopledRows
-from shoal.table.table import Table
 from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
 from shoal.verify.types import Check, GateReport

@@ -11,8 +11,8 @@ import shoal
 from shoal.algorithms.after_suppression import outcome
 from shoal.algorithms.auto import Auto, portfolio
 from shoal.catalogue import make
+from shoal.data.table import take_rows
 from shoal.errors import ParameterError
-from shoal.table.table import take_rows
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.test_polish import people
 

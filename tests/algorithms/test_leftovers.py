@@ -15,6 +15,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.leftovers import settle_leftovers
 from shoal.algorithms.parted import grouped_in_parts
 from shoal.catalogue import make
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import whole_reference
@@ -22,8 +24,6 @@ from shoal.measures.loss import LossMetric
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 QUASI = ["age", "sex", "region", "education"]
 MODELS = [{"name": "k", "k": 5}, {"name": "distinct-l", "l": 3, "on": "diagnosis"}]

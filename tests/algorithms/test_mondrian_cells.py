@@ -15,6 +15,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.catalogue import make
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
@@ -22,8 +24,6 @@ from shoal.kernels import mondrian
 from shoal.models.judge import Judge
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import CellGrouping, Grouping
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from tests.algorithms.lattice import lattices
 from tests.table import random_tables
 

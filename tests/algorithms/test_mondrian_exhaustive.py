@@ -17,6 +17,11 @@ import pytest
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.keys import Keys
+from shoal.data.schema import ColumnSpec, Schema
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.errors import InfeasibleError
 from shoal.judging.enforce import enforce
@@ -26,11 +31,6 @@ from shoal.models.diversity import DistinctL
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recoding.applied import apply_recoding
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.keys import Keys
-from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.table import Table
 from tests.conftest import many
 
 QUASI = list(product(range(3), repeat=2))

@@ -19,6 +19,8 @@ from shoal.algorithms.mend import mend
 from shoal.algorithms.polish import polish
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
+from shoal.data.classes import RowIds
+from shoal.data.workload import Cuts
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows, price_groups
@@ -27,8 +29,6 @@ from shoal.kernels.cluster.polish import Limits, Scene, improve
 from shoal.kernels.cores import use_cores
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.table.classmap import RowIds
-from shoal.table.workload import Cuts
 from tests.algorithms.lattice.lattices import ENGINE, Case
 
 MODELS: list[list[dict[str, Any]]] = [

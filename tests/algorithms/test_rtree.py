@@ -14,12 +14,12 @@ import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.rtree import RPlusTree
 from shoal.catalogue import make
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases
 

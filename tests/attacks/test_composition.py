@@ -12,7 +12,7 @@ import shoal
 from shoal.attacks.case import AttackCase
 from shoal.attacks.run import attack, make_case
 from shoal.attacks.views import public_view
-from shoal.table.keys import Keys
+from shoal.data.keys import Keys
 from tests.attacks.cases import INTERVAL, TEXT, attacked, case_of, figures, manifest
 from tests.conftest import many
 

@@ -14,10 +14,10 @@ from shoal.attacks.relinking import relinking
 from shoal.attacks.run import attack, make_case, run_attacks
 from shoal.attacks.views import people_frame, public_view
 from shoal.catalogue import make
+from shoal.data.keys import Keys
 from shoal.recoding.randomised import describe_randomised
 from shoal.recoding.recodings import Bucketed, Redrawn
 from shoal.results import Release
-from shoal.table.keys import Keys
 from tests.attacks.cases import figures
 
 

@@ -27,6 +27,8 @@ from shoal.attacks.decoding import (
     sample_sizes,
 )
 from shoal.attacks.run import attack
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.io.source import read
@@ -35,8 +37,6 @@ from shoal.models.judge import Judge
 from shoal.pipeline import anonymize
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Coded
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from tests.golden.test_adult import COLUMNS, DROPPED
 
 ENGINE = MemoryEngine()

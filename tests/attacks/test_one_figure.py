@@ -19,12 +19,12 @@ from shoal.attacks.limits import class_risks, refuse_over_limits
 from shoal.attacks.run import attack, make_case, run_attacks
 from shoal.attacks.views import public_view
 from shoal.cli.main import execute
+from shoal.data.keys import Keys
 from shoal.errors import GateError, InfeasibleError
 from shoal.io.source import read
 from shoal.recoding.labels import readers_manifest
 from shoal.results import Release
 from shoal.risk.assess import assess
-from shoal.table.keys import Keys
 from tests.conftest import many
 
 LIMITED = ("homogeneity", "proximity", "skewness", "linkage")

@@ -16,7 +16,7 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.limits import class_risks
 from shoal.attacks.run import attack, make_case
 from shoal.attacks.views import own_people, people_frame, public_view, release_view
-from shoal.table.keys import Keys
+from shoal.data.keys import Keys
 from shoal.vault.registry import Registry
 from tests.attacks.cases import INTERVAL, TEXT, attacked, covers, figures, manifest
 

@@ -32,13 +32,13 @@ from shoal.attacks.relinking import relinking
 from shoal.attacks.run import make_case
 from shoal.attacks.views import public_view
 from shoal.catalogue import names
+from shoal.data.column import Column
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recodings import Bucketed, FullDomain, Grouping
-from shoal.table.column import Column
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from tests.attacks import test_power
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures, manifest
 

@@ -15,7 +15,7 @@ import pytest
 from shoal.attacks.base import AttackFigure
 from shoal.attacks.run import make_case
 from shoal.attacks.views import public_view
-from shoal.table.keys import Keys
+from shoal.data.keys import Keys
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures, manifest
 from tests.conftest import many
 

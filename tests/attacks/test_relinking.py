@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.links.anatomy import Anatomy
 from shoal.attacks import relinking as attack
+from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.recoding.recodings import Bucketed
-from shoal.table.table import Table
 from tests.algorithms.lattice.lattices import Case
 from tests.test_adult import COLUMNS, QUASI
 

@@ -9,7 +9,7 @@ import pytest
 
 from shoal.census.generate import COLUMNS, generate
 from shoal.census.hierarchies import EDUCATION, hierarchies, leaves, recipe_text
-from shoal.hierarchy.files import build
+from shoal.data.hierarchy_files import build
 
 
 @pytest.mark.parametrize("column", [name for name, spec in hierarchies().items() if "nested" in spec])

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.table.classmap import Cells, ClassMap, Everybody, Nodes, RowIds, Split, Together
-from shoal.table.domain import Domain, Joint
-from shoal.table.possible import Possible
-from shoal.table.rows import Frequency
-from shoal.table.stats import Attribute, GroupStats, Histogram, unknown_flags
-from shoal.table.table import Table
+from shoal.data.classes import Cells, ClassMap, Everybody, Nodes, RowIds, Split, Together
+from shoal.data.domain import Domain, Joint
+from shoal.data.rows import Frequency
+from shoal.data.stats import Attribute, GroupStats, Histogram, Possible, unknown_flags
+from shoal.data.table import Table
 
 Key = tuple[int, ...]
 

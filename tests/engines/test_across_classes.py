@@ -11,14 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.data.classes import Cells, RowIds
+from shoal.data.keys import Keys
+from shoal.data.stats import Possible, attribute
 from shoal.engines.kept import KeptRows
 from shoal.engines.stored import StoredRows
 from shoal.io.recipes import load_recipe
 from shoal.streaming.recipes import opened
-from shoal.table.classmap import Cells, RowIds
-from shoal.table.keys import Keys
-from shoal.table.possible import Possible
-from shoal.table.stats import attribute
 from tests.conftest import many
 from tests.engines.alike import outcome
 from tests.engines.server import Server

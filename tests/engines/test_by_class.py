@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.classes import Cells, ClassMap, RowIds, Split, Together, in_runs, runs_of
+from shoal.data.rows import with_tuples
+from shoal.data.stats import Histogram, InRuns, attribute
 from shoal.engines.counted import CountedRows
 from shoal.io.evidence import read_evidence
 from shoal.streaming.release import Judged
-from shoal.table.classmap import Cells, ClassMap, RowIds, Split, Together, in_runs, runs_of
-from shoal.table.rows import with_tuples
-from shoal.table.stats import Histogram, InRuns, attribute
 from tests.engines.alike import outcome
 from tests.engines.test_duckdb import census
 from tests.engines.test_plain import same
@@ -34,8 +34,8 @@ def _whole(histogram: InRuns) -> None:
 
 @pytest.mark.parametrize("sizes", [[], [0], [3, 2, 0, 4], [9, 1, 9], [0, 0, 0], [1] * 20])
 def test_runs_are_of_so_many_rows_or_of_one_class(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.table.classmap._ROWS", 5)
-    monkeypatch.setattr("shoal.table.classmap._GOES", 100)
+    monkeypatch.setattr("shoal.data.classes._ROWS", 5)
+    monkeypatch.setattr("shoal.data.classes._GOES", 100)
     cuts = runs_of(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
     assert (cuts[0], cuts[-1], len(cuts) > 1) == (0, len(sizes), True)
     for first, stop in zip(cuts[:-1], cuts[1:], strict=True):
@@ -45,12 +45,12 @@ def test_runs_are_of_so_many_rows_or_of_one_class(sizes: list[int], monkeypatch:
 
 def test_all_rows_are_looked_at_in_few_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there are: a run grows with them."""
-    monkeypatch.setattr("shoal.table.classmap._ROWS", 1)
+    monkeypatch.setattr("shoal.data.classes._ROWS", 1)
     assert len(runs_of(np.arange(10_001))) <= 18
 
 
 def test_classes_in_runs_are_the_same_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.table.classmap._ROWS", 3)
+    monkeypatch.setattr("shoal.data.classes._ROWS", 3)
     ids = np.array([4, 0, -1, 2, 2, 1, 0, 4, 3, 4], dtype=np.int32)
     found = list(in_runs(RowIds(ids, 5), np.bincount(ids[ids >= 0])))
     assert [one.groups for one in found] == [2, 2, 1]
@@ -79,7 +79,7 @@ def test_counts_of_classes_are_those_of_memory(
     }
     ids = random.integers(-1, GROUPS, ROWS).astype(np.int32)
     maps: list[ClassMap] = [RowIds(ids, GROUPS), Together(RowIds(ids, GROUPS)), Split(RowIds(ids, GROUPS), "x")]
-    monkeypatch.setattr("shoal.table.classmap._ROWS", 40)
+    monkeypatch.setattr("shoal.data.classes._ROWS", 40)
     monkeypatch.setattr("shoal.engines.counted.PAIRS", 10)
     with shoal.open_rows(recipe) as plain, shoal.open_rows({**recipe, "engine": {"name": "duckdb"}}) as rows:
         domain = with_tuples(plain, [("s", "x")])
@@ -98,7 +98,7 @@ def test_a_release_never_has_all_pairs_in_memory(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 300)
     found = []
     for place, rows in (("whole", 1 << 20), ("runs", 50)):
-        monkeypatch.setattr("shoal.table.classmap._ROWS", rows)
+        monkeypatch.setattr("shoal.data.classes._ROWS", rows)
         (tmp_path / place).mkdir()
         recipe = census(tmp_path / place, 900, algorithm="toc")
         recipe.write_text(recipe.read_text().replace("t = 0.3", "t = 0.45"))
@@ -139,7 +139,7 @@ def test_values_that_hardly_repeat_count_in_what_a_frequency_table_needs(tmp_pat
 def test_what_was_counted_of_values_is_gone_when_rows_are_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.table.classmap._ROWS", 500)
+    monkeypatch.setattr("shoal.data.classes._ROWS", 500)
     counted: list[weakref.ref[Histogram]] = []
     forget, fill = CountedRows.forget, Judged.fill
 

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.schema import ColumnSpec, Schema
 from shoal.engines.kept import _dates
 from shoal.engines.stored import StoredRows
 from shoal.errors import InputError
 from shoal.streaming.showing import Showing
-from shoal.table.schema import ColumnSpec, Schema
 from shoal.vault.files import contents
 from shoal.vault.seal import Key
 from tests.engines.alike import outcome

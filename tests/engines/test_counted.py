@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.classes import Cells, Everybody
+from shoal.data.stats import counted_by_rows
+from shoal.data.table import Table
 from shoal.engines.counted import CountedRows
 from shoal.engines.memory import MemoryRows
-from shoal.table.classmap import Cells, Everybody
-from shoal.table.stats import counted_by_rows
-from shoal.table.table import Table
 
 
 class Asked:
@@ -88,7 +88,7 @@ def test_rows_are_looked_through_as_often_as_pairs_ask_for(monkeypatch: pytest.M
     table, _, rows = opened(pl.concat([*([PEOPLE.head(1)] * 100), PEOPLE, alone]))
     one, words = table.attribute(["disease"]), rows._cells[0][0]
     assert rows.frequency([]).rows.size * one.card == 100
-    monkeypatch.setattr("shoal.table.classmap._ROWS", 10)
+    monkeypatch.setattr("shoal.data.classes._ROWS", 10)
     for most, parts in ((28, 1), (27, 3)):
         monkeypatch.setattr("shoal.engines.counted.PAIRS", most)
         found = [part for part, _ in rows._asked_in(one, words)]

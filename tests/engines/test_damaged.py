@@ -12,13 +12,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shoal.data.keys import Keys
+from shoal.data.sampling import Sampling
 from shoal.errors import InputError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.drawn import draw_batches
 from shoal.io.files import read_frame
-from shoal.table.keys import Keys
-from shoal.table.sampling import Sampling
 from tests.engines.alike import outcome
 
 pytest.importorskip("duckdb")

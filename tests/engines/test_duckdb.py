@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.main import app, execute
+from shoal.data.coding import numbered
 from shoal.engines.duckdb import DuckDatabase
 from shoal.engines.scratch import clear, scratch
 from shoal.engines.stored import StoredRows
@@ -26,7 +27,6 @@ from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
 from shoal.io.looking import look_at
-from shoal.table.coding import numbered
 from tests.engines.alike import RECIPE, every_method, outcome
 from tests.soak.cases import make
 
@@ -144,7 +144,7 @@ def test_a_batch_takes_no_room_for_texts_of_others(tmp_path: Path, monkeypatch: 
     assert numbered(many).dtype == pl.String  # or every batch that is written would have all of them
     assert isinstance(numbered(many[1:]).dtype, pl.Enum)
     recipe = census(tmp_path)
-    monkeypatch.setattr("shoal.table.coding._DIFFERENT", 4)
+    monkeypatch.setattr("shoal.data.coding._DIFFERENT", 4)
     found = outcome(recipe, "duckdb")
     assert found == outcome(recipe, "memory")
     assert found[0] == 0, found[1]

@@ -11,6 +11,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from shoal.data.keys import Keys
+from shoal.data.schema import Schema
+from shoal.data.table import read_part
 from shoal.engines import filed
 from shoal.engines.filed import (
     LEFT_OUT,
@@ -27,9 +30,6 @@ from shoal.engines.filed import (
 from shoal.errors import InputError
 from shoal.io.arriving import Arriving
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.keys import Keys
-from shoal.table.schema import Schema
-from shoal.table.spill import read_part
 from shoal.table.tallying import Tallying
 
 ROWS = pl.DataFrame(

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from shoal.cli.main import execute
+from shoal.data.table import spilling
 from shoal.io.growing import Growing
-from shoal.table.spill import spilling
 from tests.engines.alike import keyed, outcome
 from tests.engines.server import Server
 from tests.engines.test_duckdb import census

@@ -13,6 +13,10 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
 from shoal.catalogue import load, make, names
+from shoal.data.classes import Cells, Everybody, RowIds, Split, Together
+from shoal.data.keys import Keys
+from shoal.data.rows import Rows, in_memory
+from shoal.data.stats import GroupStats
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError, ShoalError
 from shoal.io.source import read
@@ -21,10 +25,6 @@ from shoal.judging.feasible import whole_reference
 from shoal.judging.splits import other_references, split_verdicts
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released, apply_recoding
-from shoal.table.classmap import Cells, Everybody, RowIds, Split, Together
-from shoal.table.keys import Keys
-from shoal.table.rows import Rows, in_memory
-from shoal.table.stats import GroupStats
 from tests.algorithms.lattice.lattices import Case, cases
 from tests.engines.plain import PlainEngine, PlainRows
 

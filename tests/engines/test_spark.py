@@ -152,7 +152,7 @@ def test_a_dataframe_goes_in_and_out_and_only_counts_come_to_the_driver(
 ) -> None:
     monkeypatch.setattr("shoal.engines.filed._RUN", 500)  # rows of a run, so that there are several runs and buckets
     monkeypatch.setattr("shoal.engines.counted.PAIRS", 150)  # fewer than cells have costs, and more than illnesses
-    monkeypatch.setattr("shoal.table.classmap._ROWS", 100)
+    monkeypatch.setattr("shoal.data.classes._ROWS", 100)
     rows, recipe = visits(), {**VISITS, "roles": {**VISITS["roles"], "sensitive": ["cost", "ill.ness"]}}
     frame = spark.createDataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
     with shoal.spark.anonymize(frame, recipe, scratch=tmp_path) as release:

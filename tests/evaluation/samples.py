@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.keys import Keys
 from shoal.evaluation.features import frame_features
 from shoal.evaluation.reading import Feature, Reading
 from shoal.kinds.generalised import GENERALISED
-from shoal.table.keys import Keys
 
 ROLES = {"age": "quasi", "sex": "quasi", "town": "quasi", "income": "neutral", "disease": "sensitive"}
 

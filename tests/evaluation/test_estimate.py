@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.keys import Keys
 from shoal.evaluation.counts import CountQueries
 from shoal.evaluation.estimate import Answers, answer, normalised_are, summarise
 from shoal.evaluation.grammar import parse_queries
 from shoal.evaluation.queries import RandomQueries
 from shoal.evaluation.reading import Reading, read_published, read_release
-from shoal.table.keys import Keys
 from tests.evaluation.test_reading import EXACT, people, released
 
 

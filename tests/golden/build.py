@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.catalogue import load, make
+from shoal.data.classes import RowIds
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
@@ -19,8 +21,6 @@ from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.recodings import Grouping
 from shoal.results import Score
 from shoal.risk.classes import group_table
-from shoal.table.classmap import RowIds
-from shoal.table.table import Table
 
 ENGINE = MemoryEngine()
 

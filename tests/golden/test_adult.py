@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from shoal.catalogue import make
+from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
-from shoal.table.table import Table
 from tests.golden.build import ENGINE
 
 COLUMNS = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shoal.data.hierarchy_builders import prefix
 from shoal.engines.memory import MemoryRows
-from shoal.hierarchy.builders import prefix
 from shoal.io.source import read
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.lattice import Lattice

@@ -10,10 +10,10 @@ import pytest
 
 from shoal.algorithms.links.anatomy import Anatomy, largest_l
 from shoal.algorithms.links.roundrobin import deal
+from shoal.data.classes import RowIds
+from shoal.data.guards import guards_of
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
-from shoal.table.classmap import RowIds
-from shoal.table.guards import guards_of
 from tests.algorithms.lattice.lattices import Case
 from tests.golden.build import printed
 from tests.golden.data import YQ_FIG_1, YQ_FIG_4

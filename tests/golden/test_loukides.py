@@ -16,6 +16,7 @@ from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.cluster.upc import UPC
 from shoal.algorithms.prices import prices_of, quasi_columns, weighted
 from shoal.catalogue import make
+from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
@@ -24,7 +25,6 @@ from shoal.kernels.median_split import halve
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recoding.applied import apply_recoding
-from shoal.table.keys import Keys
 from tests.golden import data
 from tests.golden.build import ENGINE, cells, release, score
 

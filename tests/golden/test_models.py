@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 from shoal.catalogue import make
+from shoal.data.classes import RowIds
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
-from shoal.table.classmap import RowIds
-from shoal.table.table import Table
 from tests.golden import data
 from tests.golden.build import ENGINE, judged, judged_release, of_groups, printed, release
 

@@ -8,13 +8,13 @@ import pytest
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recoding.applied import apply_recoding
-from shoal.table.keys import Keys
 from tests.golden import data
 from tests.golden.build import ENGINE, cells
 

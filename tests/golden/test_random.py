@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shoal.algorithms.links.random import RandomAnonymisation
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels.posterior import reach
@@ -17,7 +18,6 @@ from shoal.measures.bias import confidence, lift, relative_bias, support
 from shoal.measures.posterior import candidates
 from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity
 from shoal.recoding.randomised import Randomised
-from shoal.table.table import Table
 from tests.golden import data
 from tests.golden.build import printed
 from tests.golden.test_adult import COLUMNS, DROPPED

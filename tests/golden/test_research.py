@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.data.column import Column
 from shoal.io.source import read
 from shoal.measures.constraints import Constraint
 from shoal.measures.research import ResearchValue, kept_importance
 from shoal.measures.scale import spans
-from shoal.table.column import Column
 from tests.golden.test_adult import COLUMNS
 
 # Sec. 4: 125 records in three groups of 25, 45 and 55 that span 10, 15 and 25 values.

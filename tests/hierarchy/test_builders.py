@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.hierarchy import MISSING, Hierarchy
+from shoal.data.hierarchy_builders import dates, equal_width, intervals, nested, ordered, prefix, quantiles
 from shoal.errors import HierarchyError
-from shoal.hierarchy.builders import dates, equal_width, intervals, nested, ordered, prefix, quantiles
-from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 
 AGES = ["60", "17", "35", "0", "119"]
 

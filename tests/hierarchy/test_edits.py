@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from shoal.data.hierarchy import MISSING, Hierarchy
+from shoal.data.hierarchy_edits import apply_edit
 from shoal.errors import HierarchyError
-from shoal.hierarchy.edits import apply_edit
-from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 
 ROWS = [
     ["cat", "mammal", "land", "*"],

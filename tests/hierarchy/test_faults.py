@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data.hierarchy import MISSING, Hierarchy
+from shoal.data.hierarchy_edits import level_costs, outline
+from shoal.data.hierarchy_files import coverage, find_faults, header_of, read_csv
 from shoal.errors import HierarchyError
-from shoal.hierarchy.costs import level_costs, outline
-from shoal.hierarchy.faults import coverage, find_faults
-from shoal.hierarchy.files import header_of, read_csv
-from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 
 PETS = [["cat", "mammal", "*"], ["dog", "mammal", "*"], ["carp", "fish", "*"]]
 

@@ -12,10 +12,10 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.hierarchy import MISSING, Hierarchy
+from shoal.data.hierarchy_files import build, read_csv, write_csv
+from shoal.data.values import normal_text
 from shoal.errors import HierarchyError
-from shoal.hierarchy.files import build, read_csv, write_csv
-from shoal.hierarchy.hierarchy import MISSING, Hierarchy
-from shoal.hierarchy.values import normal_text
 
 ADULT = {
     "age": (100, 4),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.errors import HierarchyError
-from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 
 PETS = [
     ["cat", "mammal", "warm", "*"],

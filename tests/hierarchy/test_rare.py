@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data.hierarchy import MISSING, Hierarchy
+from shoal.data.hierarchy_files import build
 from shoal.errors import HierarchyError
-from shoal.hierarchy.files import build
-from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 
 NAMES = ["ash", "bay", "elm", "fir", "oak", "yew"]
 TREE = {"nested": {"*": {"soft": ["fir", "yew"], "hard": ["ash", "bay", "elm", "oak"]}}}

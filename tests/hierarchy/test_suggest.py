@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.hierarchy.files import build
-from shoal.hierarchy.hierarchy import MISSING
-from shoal.hierarchy.suggest import HOWS, Suggestion, guess_type, suggest
+from shoal.data.hierarchy import MISSING
+from shoal.data.hierarchy_files import build
+from shoal.data.hierarchy_suggest import HOWS, Suggestion, guess_type, suggest
 
 ICD = ["E11.9", "E11.65", "E10.1", "E10", "I10", "I21.0", "I21.4", "J45.9", "J44.1", "J44.0"]
 ZIPS = [f"{area}{street:02d}" for area in ("101", "102", "801", "803", "809") for street in range(0, 90, 7)]

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.data.values import EDGES, normal_text
 from shoal.errors import InputError
-from shoal.hierarchy.values import EDGES, normal_text
 from shoal.io.files import read_frame
 from shoal.io.normal import check_names, normalise
 

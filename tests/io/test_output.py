@@ -17,6 +17,8 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
+from shoal.data.domain import Domain
+from shoal.data.schema import Schema
 from shoal.errors import GateError, InputError, ParameterError, VerificationError
 from shoal.io.evidence import evidence_folder, frame_stamp, input_hash, read_evidence
 from shoal.io.files import write_frame
@@ -25,8 +27,6 @@ from shoal.io.manifest import manifest_bytes
 from shoal.io.native import Backend, native
 from shoal.io.output import aligned, read_release, write_release
 from shoal.results import Gated
-from shoal.table.domain import Domain
-from shoal.table.schema import Schema
 from shoal.verify.recheck import recheck
 from tests.verify.cases import in_words
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.schema import LIST_ROLES, ColumnSpec
 from shoal.errors import RecipeError, SchemaError
 from shoal.io.recipes import parse_recipe
 from shoal.io.roles import settled, settled_roles
-from shoal.table.schema import LIST_ROLES, ColumnSpec
 
 NAMES = ["id", "born", "seen", "zip", "lab_a", "lab_b", "lab_note", "ward"]
 

@@ -9,11 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.hierarchy import Hierarchy, shown_entry, shown_rows
+from shoal.data.hierarchy_builders import dates, prefix, quantiles
 from shoal.errors import InputError
 from shoal.evaluation.reading import read_published
-from shoal.hierarchy.builders import dates, prefix, quantiles
-from shoal.hierarchy.hierarchy import Hierarchy
-from shoal.hierarchy.shown import shown_entry, shown_rows
 from shoal.io.output import read_tables
 from shoal.recoding.labels import completed, publisher_manifest, readers_manifest
 from shoal.running import verify_release

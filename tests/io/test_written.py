@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.schema import ColumnSpec, Schema
 from shoal.errors import InputError, ParameterError, RecipeError, SchemaError
 from shoal.io.recipes import load_recipe, parse_recipe
 from shoal.io.written import Notation, as_written
 from shoal.streaming.unserved import refuse_misplaced
-from shoal.table.schema import ColumnSpec, Schema
 
 
 def read_as(cells: list[str | None], notation: Notation = Notation(), **spec: object) -> list[object]:  # noqa: B008

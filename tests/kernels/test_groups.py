@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.prices import prices_of
+from shoal.data.table import Table
 from shoal.kernels import _native
 from shoal.kernels.cluster.bottom_up import nearest_groups, pair_off, price_groups
 from shoal.kernels.cluster.groups import Exposure, Groups, make_groups
 from shoal.kernels.prices import Prices
-from shoal.table.table import Table
 from tests.algorithms.cluster.loukides import problem_of
 from tests.conftest import many
 from tests.kernels.test_cells import exact_ticks

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import sensitive_codes
 from shoal.algorithms.partition.mondrian import tallies_of
+from shoal.data.classes import Cells
 from shoal.kernels import _native
-from shoal.table.classmap import Cells
 from tests.algorithms.lattice.lattices import MODELS, Case, cases
 
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
+from shoal.data.table import Table, with_crowd
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels import _native
 from shoal.kernels.prices import Prices, widest_columns
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.table.table import Table, with_crowd
 
 
 def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, count: int) -> tuple:

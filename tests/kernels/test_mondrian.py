@@ -20,6 +20,8 @@ from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import make
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError
 from shoal.io.source import read
@@ -27,8 +29,6 @@ from shoal.judging.feasible import whole_reference
 from shoal.kernels import mondrian
 from shoal.kernels.mondrian import STEPS
 from shoal.models.judge import Judge
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases
 

@@ -17,12 +17,12 @@ from shoal.algorithms import polish as polishing
 from shoal.algorithms.aims import PROTECTION, Aim, Target
 from shoal.algorithms.base import sensitive_codes
 from shoal.algorithms.prices import prices_of
+from shoal.data.stats import unknown_flags
 from shoal.kernels import _native
 from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows, price_groups
 from shoal.kernels.cluster.groups import make_groups
 from shoal.kernels.cluster.polish import Limits, Scene, dissolve, improve, regroup
 from shoal.kernels.prices import Prices
-from shoal.table.stats import unknown_flags
 from tests.algorithms.cluster.loukides import problem_of
 from tests.algorithms.test_polish import people
 from tests.conftest import many

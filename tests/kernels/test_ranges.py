@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.data.hierarchy import Hierarchy
 from shoal.kernels import _native
 from shoal.kernels import rules as kernel
 from shoal.kernels.rules import EQUAL, LEAVES, POSITIONS

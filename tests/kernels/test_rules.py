@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.data.hierarchy import Hierarchy
 from shoal.kernels import _native
 from shoal.kernels import rules as kernel
 from tests.table.random_tables import hierarchy_rows

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.catalogue import load, names
+from shoal.data.table import with_crowd
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
@@ -19,7 +20,6 @@ from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.results import Score
-from shoal.table.table import with_crowd
 from tests.measures.naive import NaiveRelease
 from tests.table.random_tables import Case, cases, groupings
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.catalogue import load
+from shoal.data.policies import policy_of, set_policies
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.results import Score
-from shoal.table.policies import policy_of, set_policies
 from tests.measures.naive import NaiveRelease
 from tests.models.test_ranges import policies
 from tests.table.random_tables import ORDER, Case, cases, day, groupings

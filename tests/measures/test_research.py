@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.catalogue import make
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
@@ -22,7 +23,6 @@ from shoal.measures.association import Joints, association, association_weights,
 from shoal.measures.research import ResearchValue
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import FullDomain
-from shoal.table.table import Table
 from tests.table.random_tables import hierarchy_rows
 
 WHOLE = [-3, 0, 1, 2, 7, 40]

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.data.column import Column
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
@@ -15,7 +16,6 @@ from shoal.measures.constraints import Constraint
 from shoal.measures.kept import breaking_cells
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.table.column import Column
 
 RACES = [["White", "White", "*"], ["Black", "Black", "*"], ["Asian", "Other", "*"], ["Hispanic", "Other", "*"]]
 

@@ -9,6 +9,9 @@ import numpy as np
 import polars as pl
 
 from shoal.catalogue import make
+from shoal.data.classes import ClassMap, Everybody, RowIds
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.describe import describe
 from shoal.io.source import read
@@ -19,9 +22,6 @@ from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.output import Output
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping
-from shoal.table.classmap import ClassMap, Everybody, RowIds
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from shoal.verify.gate import gate
 from shoal.verify.types import GateCase, Verdict
 

@@ -317,7 +317,7 @@ def test_other_models_ask_for_what_their_classes_are_worth(
 
 
 def test_who_fails_is_found_as_plain_loops_find_it() -> None:
-    from shoal.table.possible import ENOUGH, Possible
+    from shoal.data.stats import ENOUGH, Possible
 
     for seed in range(many(50, 500)):
         rng = np.random.default_rng(seed)

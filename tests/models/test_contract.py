@@ -12,13 +12,13 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from shoal.catalogue import make
+from shoal.data.classes import RowIds
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError
 from shoal.judging.feasible import refuse_infeasible, vacuous
 from shoal.models.base import Model, failing_stays, merging_keeps
 from shoal.models.judge import Judgement
 from shoal.recoding.applied import Released
-from shoal.table.classmap import RowIds
-from shoal.table.table import Table
 from tests.conftest import many
 from tests.models.judging import (
     ALL,

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks.run import attack
+from shoal.data.domain import History, broken_classes, set_ids
+from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.describe import describe
@@ -22,8 +24,6 @@ from shoal.recoding.applied import apply_recoding
 from shoal.recoding.output import Output
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping
-from shoal.table.history import History, broken_classes, set_ids
-from shoal.table.keys import Keys
 from shoal.vault.registry import Registry
 from shoal.verify.claims import read_claims
 from shoal.verify.gate import gate

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.data.hierarchy import Hierarchy
 from shoal_papers.base import Context, Outcome
 from shoal_papers.data import Data
 from shoal_papers.morton.common import at_levels, data_set, level_counts, smallest_class, spread, thinned

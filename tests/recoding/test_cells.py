@@ -17,8 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import shoal.recoding.cell_text
+from shoal.data.values import format_date, format_number
 from shoal.errors import InputError, InternalError, ParameterError
-from shoal.hierarchy.values import format_date, format_number
 from shoal.recoding.cell_text import (
     Interval,
     Label,

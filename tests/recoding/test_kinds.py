@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_builders import nested
 from shoal.errors import ParameterError
-from shoal.hierarchy.builders import nested
-from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.recoding.schemes import recoding_kinds
 
 ALL = ["full-domain", "full-subtree", "ordered-set-partition", "unordered-set-partition"]

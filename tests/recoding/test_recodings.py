@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.data.classes import RowIds
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import CellGrouping, Grouping, Recoding
-from shoal.table.classmap import RowIds
 
 
 @pytest.mark.parametrize("recoding", [Grouping, CellGrouping])

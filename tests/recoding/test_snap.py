@@ -13,10 +13,10 @@ import pytest
 
 import shoal
 from shoal import pipeline
+from shoal.data.table import with_crowd
 from shoal.errors import GateError, RefusalError
 from shoal.io import gating
 from shoal.recoding.snap import grid_width, published_ends, snap_outward
-from shoal.table.table import with_crowd
 
 ACCEPT = ["W-UNMODELLED:disease"]
 

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, SchemaError
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.recoding.styles import midpoints
-from shoal.table.table import Table
 from tests.strategies import frames
 
 STYLES = ("bounds", "representative")

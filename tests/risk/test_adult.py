@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.table import Table
 from shoal.risk.assess import assess
-from shoal.table.table import Table
 from tests.test_adult import QUASI, read
 
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data.table import Table
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.risk.assess import assess
 from shoal.risk.report import RiskReport
-from shoal.table.table import Table
 from tests.strategies import frames
 
 # Classes of 3, 1 and 2.

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.build import build_table
+from shoal.data.column import Column
+from shoal.data.schema import ColumnSpec, Schema
+from shoal.data.table import Table
+from shoal.data.values import format_number
 from shoal.errors import DomainError, InputError, SchemaError, UserError
-from shoal.hierarchy.values import format_number
-from shoal.table.building import build_table
-from shoal.table.column import Column
-from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.table import Table
 
 FLOATS = st.floats(-1e100, 1e100).filter(lambda x: x == 0 or abs(x) >= 1e-100)
 

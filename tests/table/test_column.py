@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.data.column import Column
+from shoal.data.stats import unknown_flags
+from shoal.data.table import Table
 from shoal.errors import HierarchyError, ParameterError, SchemaError
 from shoal.io.source import read
-from shoal.table.column import Column
-from shoal.table.stats import unknown_flags
-from shoal.table.table import Table
 from tests.table.random_tables import LEAVES, cases, hierarchy_rows
 
 PETS = [["cat", "mammal", "*"], ["carp", "fish", "*"], ["dog", "mammal", "*"]]

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.dates import look_at
 from shoal.errors import SchemaError
-from shoal.table.dates import look_at
 
 DAYS = [dt.date(1930, 1, 1) + dt.timedelta(days=97 * step) for step in range(240)]
 AMBIGUOUS = [day for day in DAYS if day.day <= 12]

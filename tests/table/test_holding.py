@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.dictionary import code_column, code_held
+from shoal.data.schema import ColumnSpec, Schema
+from shoal.data.texts import all_held, all_told, counted, held, is_held, told
 from shoal.errors import InputError
 from shoal.io import files
 from shoal.io.evidence import input_hash
-from shoal.table.dictionaries import code_column, code_held
-from shoal.table.holding import all_held, all_told, counted, held, is_held, told
-from shoal.table.schema import ColumnSpec, Schema
 
 TEXTS = pl.Series("x", ["b", None, "a", "b", "é|,", "b", None, "a", "é|,", "a"])
 

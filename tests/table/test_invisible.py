@@ -17,12 +17,12 @@ import shoal
 from shoal.checking.examining import examine
 from shoal.checking.words import findings
 from shoal.cli.main import execute
+from shoal.data.stats import unknown_flags
+from shoal.data.texts import Spellings, spelling_facts
 from shoal.errors import InputError, ParameterError
 from shoal.io.evidence import read_evidence
 from shoal.io.recipes import load_recipe
 from shoal.io.roles import settled
-from shoal.table.invisible import Spellings, spelling_facts
-from shoal.table.stats import unknown_flags
 from shoal.web.views.checked import check_view
 from tests.conftest import many
 

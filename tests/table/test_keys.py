@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.table.keys import Keys, key_hashes
+from shoal.data.keys import Keys, key_hashes
 
 ROWS = np.arange(2000, dtype=np.uint64)
 

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.table import known
-from shoal.table.gathering import Gathering, Numbered
-from shoal.table.schema import Schema
+from shoal.data import value_index
+from shoal.data.gather import Gathering, Numbered
+from shoal.data.schema import Schema
 from shoal.verify.seen import Seen, _Run
 from shoal.verify.tally import Numbering
 
@@ -39,7 +39,7 @@ def test_values_are_numbered_as_they_come(
     name: str, size: int, same_hash: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if same_hash:
-        monkeypatch.setattr(known, "hashes", lambda cells: np.zeros(cells.len(), dtype=np.uint64))
+        monkeypatch.setattr(value_index, "hashes", lambda cells: np.zeros(cells.len(), dtype=np.uint64))
         monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda frame: pl.Series(np.zeros(frame.height, dtype=np.uint64)))
     column, numbered, numbering = COLUMNS[name], Numbered(), Numbering()
     parts = [column[start : start + size] for start in range(0, column.len(), size)]
@@ -54,9 +54,9 @@ def test_values_are_numbered_as_they_come(
 
 def test_the_work_of_a_batch_does_not_grow_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     done = {"values": 0, "rows": 0}
-    ordered, followed = known._sorted, _Run.followed
+    ordered, followed = value_index._sorted, _Run.followed
 
-    def counted(values: pl.Series, keys: np.ndarray, numbers: np.ndarray) -> known._Run:
+    def counted(values: pl.Series, keys: np.ndarray, numbers: np.ndarray) -> value_index._Run:
         done["values"] += keys.size
         return ordered(values, keys, numbers)
 
@@ -64,7 +64,7 @@ def test_the_work_of_a_batch_does_not_grow_with_what_is_known(monkeypatch: pytes
         done["rows"] += run.keys.size + more.keys.size
         return followed(run, more)
 
-    monkeypatch.setattr(known, "_sorted", counted)
+    monkeypatch.setattr(value_index, "_sorted", counted)
     monkeypatch.setattr(_Run, "followed", merged)
     numbered, numbering = Numbered(), Numbering()
     batches, size = 256, 10
@@ -115,6 +115,6 @@ def test_different_cells_are_looked_up_batch_by_batch(name: str, monkeypatch: py
     assert most["cells"] <= 20
     assert gathering.dropped["x"].name == "x"
     assert gathering.dropped["x"].sort().equals(expected)
-    again = known.Different(gathering.dropped)
+    again = value_index.Different(gathering.dropped)
     again.see(column)
     assert again.columns["x"].sort().equals(expected)

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.table import numbering
-from shoal.table.numbering import number_cells
-from shoal.table.packing import Packing, Places
+from shoal.data import value_index
+from shoal.data.domain import Packing, Places
+from shoal.data.value_index import number_cells
 
 _COLUMNS = [
     pl.Series(["b", None, "a", "b", "", None, "ä"]),
@@ -31,7 +31,7 @@ def test_cells_are_numbered_as_they_first_come(
     cells: pl.Series, collide: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if collide:
-        monkeypatch.setattr(numbering, "hashes", lambda given: np.zeros(given.len(), dtype=np.uint64))
+        monkeypatch.setattr(value_index, "hashes", lambda given: np.zeros(given.len(), dtype=np.uint64))
     found = number_cells(cells)
     assert found is not None
     numbers, different = found

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.data.policies import policy_of
+from shoal.data.table import Table, take_rows
 from shoal.errors import PolicyError
 from shoal.io.source import read
-from shoal.table.policies import policy_of
-from shoal.table.table import Table, take_rows
 
 PETS = [["cat", "mammal", "*"], ["dog", "mammal", "*"], ["carp", "fish", "*"], ["eel", "fish", "*"]]
 SECRETS = ("cat", "carp", "4711")

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.derive import FEWEST, derived_from, prepared, refuse_batched, with_derived
+from shoal.data.schema import ColumnSpec
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.table.preparing import FEWEST, derived_from, prepared, refuse_batched, with_derived
-from shoal.table.schema import ColumnSpec
 
 
 def made(values: dict[str, list[Any]], column: str, subject: str | None = None, **settings: Any) -> list[Any]:

@@ -12,13 +12,13 @@ import pytest
 
 import shoal
 from shoal.cli.main import execute
+from shoal.data.keys import Keys
+from shoal.data.sampling import Sampling, draw_sample
 from shoal.errors import GateError, InputError, ParameterError, RecipeError, SchemaError
 from shoal.grammar import parse_sample
 from shoal.io import batches
 from shoal.io.recipes import dump_recipe, parse_recipe
 from shoal.running import run, verify_release
-from shoal.table.keys import Keys
-from shoal.table.sampling import Sampling, draw_sample
 
 ROWS = pl.DataFrame(
     {

@@ -7,8 +7,8 @@ import pytest
 
 import shoal
 from shoal.catalogue import make
+from shoal.data import column
 from shoal.errors import SchemaError
-from shoal.table import column
 
 
 def test_thousands_of_quasi_identifiers() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.data.build import build_table
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.schema import ColumnSpec, Schema
+from shoal.data.table import part_of
 from shoal.errors import EmptyTableError, HierarchyError, InputError, ParameterError, SchemaError, UserError
-from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
-from shoal.table.building import build_table
-from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.table import part_of
 
 FRAME = pl.DataFrame(
     {

@@ -9,10 +9,10 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
+from shoal.data.gather import Gathering
+from shoal.data.schema import Schema
 from shoal.errors import InputError
 from shoal.io.arriving import Arriving
-from shoal.table.gathering import Gathering
-from shoal.table.schema import Schema
 from shoal.table.tallying import Tallying
 
 ROWS = pl.DataFrame(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from shoal.data.table import Table
 from shoal.io.source import read
-from shoal.table.table import Table
 from tests.algorithms.links.test_random import randomise, small
 from tests.strategies import frames
 from tests.verify.whole import check_randomised

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_builders import equal_width, nested
 from shoal.errors import InputError
-from shoal.hierarchy.builders import equal_width, nested
-from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.files import read_frame
 
 FILE = "adult.data"

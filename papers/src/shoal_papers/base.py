@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from shoal.data.keys import Keys
 from shoal.errors import ParameterError
 from shoal.params import choice, nearest
-from shoal.table.keys import Keys
 from shoal_papers.data import Data
 from shoal_papers.plots import Plot
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.keys import Keys
 from shoal.errors import ParameterError
-from shoal.table.keys import Keys
 from shoal_papers.base import Claim
 
 DRAWS = 2000

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.judging.refusals import plain_codes
 from shoal.models.base import Model
 from shoal.pipeline import anonymize
 from shoal.results import Release
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from shoal_papers.base import Claim, Outcome
 from shoal_papers.claims import summary
 from shoal_papers.plots import Series

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_builders import equal_width, intervals, nested
+from shoal.data.keys import Keys
 from shoal.errors import InputError, ParameterError
-from shoal.hierarchy.builders import equal_width, intervals, nested
-from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.files import read_frame
 from shoal.params import whole
-from shoal.table.keys import Keys
 from shoal_papers.adult import adult_hierarchies
 
 CENSUS_COLUMNS = ("age", "gender", "education", "marital", "occupation", "income")

@@ -12,6 +12,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.limits import Promise, secrets_of
 from shoal.algorithms.prices import fraction, pack, quasi_columns, sensitive_columns, ticks_of, units_of
 from shoal.catalogue import load
+from shoal.data.stats import unknown_flags
+from shoal.data.workload import lifts
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.groups import Exposure, make_exposure
 from shoal.kernels.prices import Prices
@@ -20,8 +22,6 @@ from shoal.measures.base import Measure
 from shoal.params import shown
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.table.stats import unknown_flags
-from shoal.table.workload import lifts
 
 # Measures that fall as a weighted sum of spreads does, and those of protection that can stand beside the first of them.
 POLISHED = ("lm", "ilm", "arx-loss", "rv")

@@ -9,6 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.data.domain import Domain
+from shoal.data.keys import Keys
+from shoal.data.rows import ArrayRows, Rows, in_memory
+from shoal.data.table import Table
 from shoal.kernels.rules import Sensitive
 from shoal.kinds.base import Kind
 from shoal.kinds.generalised import GENERALISED
@@ -18,10 +22,6 @@ from shoal.models.rules import Reference
 from shoal.params import real, whole
 from shoal.pseudonyms.secrets import Secret
 from shoal.recoding.recodings import Recoding
-from shoal.table.domain import Domain
-from shoal.table.keys import Keys
-from shoal.table.rows import ArrayRows, Rows, in_memory
-from shoal.table.table import Table
 
 # Stream of the order in which ties are broken.
 TIES = "ties"

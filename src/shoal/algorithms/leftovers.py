@@ -13,14 +13,14 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.prices import prices_of
+from shoal.data.classes import RowIds
+from shoal.data.column import FLAT
 from shoal.judging.settle import settled
 from shoal.kernels.cluster.bottom_up import nearest_groups, price_groups
 from shoal.kernels.grouping import group_ranges
 from shoal.kernels.histograms import group_sets
 from shoal.recoding.applied import member_codes
 from shoal.recoding.recodings import Grouping
-from shoal.table.classmap import RowIds
-from shoal.table.column import FLAT
 
 # Groups that are described at once, and leftovers that are settled in a round.
 _DESCRIBED, _UNITS, _ROUNDS = 8192, 1024, 12

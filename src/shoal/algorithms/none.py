@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.data.column import TREE, Column
+from shoal.data.hierarchy import ROOT, Hierarchy
 from shoal.errors import ParameterError
-from shoal.hierarchy.hierarchy import ROOT, Hierarchy
 from shoal.params import nearest, whole
 from shoal.recoding.recodings import FullDomain, Subtree
-from shoal.table.column import TREE, Column
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,13 +22,13 @@ import polars as pl
 from shoal.algorithms.base import TIES, Algorithm, Problem
 from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.leftovers import settle_leftovers
+from shoal.data.classes import RowIds
+from shoal.data.domain import Packing
+from shoal.data.rows import ArrayRows, Rows
+from shoal.data.stats import Attribute, unknown_flags
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.models.base import failing_stays, merging_keeps
 from shoal.recoding.recodings import Averaged, Bucketed, CellGrouping, Grouping, Recoding
-from shoal.table.classmap import RowIds
-from shoal.table.packing import Packing
-from shoal.table.rows import ArrayRows, Rows
-from shoal.table.stats import Attribute, unknown_flags
 
 _SHARES = "shares of a part"
 # A side of a cut has at least one row in so many, if any column allows it; never fewer than so many.

@@ -9,14 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from shoal.data.column import Column, closeness
+from shoal.data.domain import Domain
+from shoal.data.stats import unknown_flags
+from shoal.data.workload import NO_CUTS, Cuts, lifts
 from shoal.kernels.prices import FLAT, INTERVAL, TREE, Prices, list_pairs
 from shoal.kernels.rules import LEAVES, POSITIONS
 from shoal.recoding.snap import published_ends
-from shoal.table.closeness import closeness
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.stats import unknown_flags
-from shoal.table.workload import NO_CUTS, Cuts, lifts
 
 # Ticks of the whole loss of a record, and how many of them the records of a table may have together.
 ONE, _MOST = 1 << 38, 1 << 62

@@ -14,8 +14,11 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import NOT_POLISHED, Polishable
 from shoal.algorithms.mend import mend
 from shoal.catalogue import load
+from shoal.data.classes import RowIds
+from shoal.data.column import INTERVAL, TREE, Column, counted
+from shoal.data.domain import Domain
+from shoal.data.hierarchy import ROOT, Hierarchy
 from shoal.errors import ParameterError
-from shoal.hierarchy.hierarchy import ROOT, Hierarchy
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.rules import SIZE
 from shoal.kernels.wildcards import count_matches, restore_spare, suppress_short
@@ -23,9 +26,6 @@ from shoal.models.base import Model
 from shoal.params import choice, nearest, real
 from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import Grouping, Starred
-from shoal.table.classmap import RowIds
-from shoal.table.column import INTERVAL, TREE, Column, counted
-from shoal.table.domain import Domain
 
 STRICT, WILDCARD = "strict", "wildcard"
 # Sets of columns that are tried for every record; beyond, only those that grow by the least important column each.

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from shoal.data.column import Column
+from shoal.data.stats import unknown_flags
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_rows
 from shoal.kinds.base import Trait
 from shoal.params import nearest, real
 from shoal.results import Release
-from shoal.table.column import Column
-from shoal.table.stats import unknown_flags
 
 _SHARE_OF_RANGE = 0.05
 

@@ -19,6 +19,7 @@ from shoal.attacks.decoding import SHARES, frequency_matching, likelihood_matchi
 from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
 from shoal.attacks.required import released_groups
+from shoal.data.column import Column
 from shoal.errors import ParameterError
 from shoal.kinds.base import Trait
 from shoal.kinds.codings import GRADED, MAPPING
@@ -26,7 +27,6 @@ from shoal.measures.posterior import posterior, too_many
 from shoal.measures.scale import places
 from shoal.params import nearest, real, whole
 from shoal.recoding.randomised import Randomised
-from shoal.table.column import Column
 
 
 def _channel(case: AttackCase) -> Randomised:

@@ -12,11 +12,11 @@ import polars as pl
 from shoal.attacks.candidates import Matcher
 from shoal.attacks.centroids import Centroids, Nearby
 from shoal.attacks.subjects import Subjects
+from shoal.data.column import Column
+from shoal.data.keys import Keys
 from shoal.errors import InternalError
 from shoal.kinds.base import Kind, Trait
 from shoal.results import Release
-from shoal.table.column import Column
-from shoal.table.keys import Keys
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import canonical_text
 from shoal.errors import InputError
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.microaggregation import nearest_rows
-from shoal.table.coding import canonical_text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,11 +12,11 @@ from shoal.attacks.case import AttackCase, People
 from shoal.attacks.guessing import Answer, Pool, Rule, attack_with, attacked, has_code, nothing, only_value
 from shoal.attacks.own import in_own_class, pooled
 from shoal.attacks.sure import attack_both
+from shoal.data.column import TREE, Column, counted
+from shoal.data.policies import Policy
+from shoal.data.stats import unknown_flags
 from shoal.kinds.base import Trait
 from shoal.params import real, whole
-from shoal.table.column import TREE, Column, counted
-from shoal.table.policies import Policy
-from shoal.table.stats import unknown_flags
 
 
 @dataclass(frozen=True, kw_only=True)

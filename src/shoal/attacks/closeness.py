@@ -13,9 +13,9 @@ from shoal.attacks.case import AttackCase, People
 from shoal.attacks.classes import ClassAttack
 from shoal.attacks.guessing import Answer, Pool, nothing
 from shoal.attacks.sure import attack_both
+from shoal.data.column import TREE, Column
+from shoal.data.stats import unknown_flags
 from shoal.params import real, whole
-from shoal.table.column import TREE, Column
-from shoal.table.stats import unknown_flags
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, figure
 from shoal.attacks.case import AttackCase, People, View
 from shoal.attacks.guessing import pools
+from shoal.data.column import Column
 from shoal.measures.intervals import wilson
-from shoal.table.column import Column
 
 _ROUNDS = 20
 

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from shoal.attacks.base import AttackFigure, figure
+from shoal.data.table import Table
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.kernels.grouping import group_rows
 from shoal.measures.scale import places
-from shoal.table.table import Table
 
 SHARES = (0.01, 0.1)
 _SAMPLES = 200

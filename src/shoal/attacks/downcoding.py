@@ -11,12 +11,12 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackResult, figure
 from shoal.attacks.case import AttackCase
 from shoal.attacks.splits import forced_splits, tree_children
+from shoal.data.column import Column
 from shoal.kernels.grouping import group_ranges
 from shoal.recoding.applied import Released
 from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.recodings import CellGrouping, Grouping
 from shoal.recoding.set_cells import SetCells
-from shoal.table.column import Column
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

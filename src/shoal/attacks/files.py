@@ -12,15 +12,15 @@ from shoal.attacks.case import AttackCase, View
 from shoal.attacks.run import make_case, refuse_overlap, run_attacks
 from shoal.attacks.views import public_view
 from shoal.catalogue import names
+from shoal.data.coding import canonical_text, infer_type
+from shoal.data.hierarchy_files import build
+from shoal.data.keys import Keys
+from shoal.data.schema import ColumnSpec, Schema
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.hierarchy.files import build
 from shoal.kinds.base import Trait, named
 from shoal.kinds.generalised import GENERALISED
 from shoal.params import choice, nearest
 from shoal.recoding.foreign import foreign_cover
-from shoal.table.coding import canonical_text, infer_type
-from shoal.table.keys import Keys
-from shoal.table.schema import ColumnSpec, Schema
 
 _TYPES = ("numeric", "date", "categorical")
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from shoal.attacks.base import AttackFigure, by_person, clustered, figure
 from shoal.attacks.case import AttackCase, People, View
+from shoal.data.column import Column
+from shoal.data.stats import unknown_flags
 from shoal.kernels.grouping import group_rows
 from shoal.measures.intervals import wilson
-from shoal.table.column import Column
-from shoal.table.stats import unknown_flags
 
 _CELLS = 1 << 22
 # Columns of more values than this are looked at by the few that each part of the groups holds.

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from shoal.table.keys import Keys
-from shoal.table.table import Table, iso_dates, take_rows
+from shoal.data.keys import Keys
+from shoal.data.table import Table, iso_dates, take_rows
 
 
 def hold_out(table: Table, keys: Keys, part: float) -> tuple[Table, pl.DataFrame | None]:

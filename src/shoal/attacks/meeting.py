@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from shoal.attacks.case import View
+from shoal.data.coding import canonical_text
 from shoal.errors import InputError
 from shoal.recoding.meeting import refuse_unmet, refuse_unmet_values
-from shoal.table.coding import canonical_text
 
 PEOPLE = "the people to attack"
 CONTROL = "the control"

@@ -15,14 +15,14 @@ from shoal.attacks.dealing import LEAST, Dealing, weigh
 from shoal.attacks.forced import Forced, forced
 from shoal.attacks.outsiders import Outsiders, level_codes
 from shoal.catalogue import load
+from shoal.data.classes import RowIds
+from shoal.data.column import Column
+from shoal.data.rows import Rows
 from shoal.kernels.grouping import group_rows
 from shoal.params import whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import FullDomain
 from shoal.results import Release
-from shoal.table.classmap import RowIds
-from shoal.table.column import Column
-from shoal.table.rows import Rows
 
 # A share found by draws must lie so many standard errors off the class's before the attacker trusts it.
 _ERRORS = 3.0

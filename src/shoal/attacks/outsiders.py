@@ -10,11 +10,11 @@ import polars as pl
 
 from shoal.attacks.base import clustered
 from shoal.attacks.case import AttackCase
+from shoal.data.coding import canonical_text
+from shoal.data.column import TREE, Column
+from shoal.data.stats import value_text
 from shoal.kernels.grouping import group_rows
 from shoal.measures.intervals import wilson
-from shoal.table.coding import canonical_text
-from shoal.table.column import TREE, Column
-from shoal.table.stats import value_text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,14 +10,14 @@ import numpy as np
 
 from shoal.attacks.base import Attack, AttackFigure, AttackResult, figure
 from shoal.attacks.case import AttackCase
+from shoal.data.column import Column
+from shoal.data.keys import Keys
+from shoal.data.stats import unknown_flags
+from shoal.data.table import Table
 from shoal.kernels.grouping import group_rows
 from shoal.kinds.base import Trait
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Perturbed
-from shoal.table.column import Column
-from shoal.table.keys import Keys
-from shoal.table.stats import unknown_flags
-from shoal.table.table import Table
 
 # People whose nearest record is looked for, and pairs of a person and a record that are compared at once.
 _PEOPLE, _PAIRS = 2000, 1 << 20

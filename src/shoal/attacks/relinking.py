@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.attacks.base import AttackFigure, figure
+from shoal.data.column import INTERVAL, Column
+from shoal.data.stats import unknown_flags
+from shoal.data.table import Table
 from shoal.kernels.grouping import group_rows
 from shoal.measures.intervals import wilson
 from shoal.recoding.recodings import Bucketed
-from shoal.table.column import INTERVAL, Column
-from shoal.table.stats import unknown_flags
-from shoal.table.table import Table
 
 # Numbers are learned from by so many classes of about equal size.
 BINS = 32

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shoal.attacks.base import AttackFigure
+from shoal.data.keys import Keys
+from shoal.data.table import take_rows
 from shoal.kinds.base import Trait
 from shoal.kinds.codings import CODINGS
 from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.pseudonyms.columns import dates_of
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Bucketed
-from shoal.table.keys import Keys
-from shoal.table.table import take_rows
 
 
 @dataclass(frozen=True, kw_only=True)

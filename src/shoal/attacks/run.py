@@ -17,13 +17,13 @@ from shoal.attacks.meeting import CONTROL, PEOPLE, refuse_strangers
 from shoal.attacks.views import identified_people, own_people, people_frame, public_view
 from shoal.attacks.views import release_view as see
 from shoal.catalogue import load, make, spared, working
+from shoal.data.coding import canonical_text
+from shoal.data.keys import Keys
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import parse_attack
 from shoal.kinds.base import Trait, kind_of, made_of
 from shoal.recoding.labels import readers_manifest
 from shoal.results import Release
-from shoal.table.coding import canonical_text
-from shoal.table.keys import Keys
 
 _NEEDS = {
     "people": "an identified table (--against)",

@@ -10,10 +10,10 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, figure
 from shoal.attacks.case import AttackCase, People
 from shoal.attacks.guessing import attacked
+from shoal.data.column import Column
+from shoal.data.stats import unknown_flags
 from shoal.kernels.grouping import group_rows
 from shoal.measures.intervals import wilson
-from shoal.table.column import Column
-from shoal.table.stats import unknown_flags
 
 _ROUNDS = 20
 

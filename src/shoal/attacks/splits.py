@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from shoal.attacks.forced import Forced, best_of_all, forced, judge_of
-from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.data.hierarchy import Hierarchy
 from shoal.kernels.rules import SIZE
 from shoal.measures.base import Prices
 from shoal.recoding.column_cells import TreeCells

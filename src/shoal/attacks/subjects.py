@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.attacks.candidates import Matcher
-from shoal.table.coding import canonical_text
+from shoal.data.coding import canonical_text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

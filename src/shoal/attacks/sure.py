@@ -7,7 +7,7 @@ import numpy as np
 from shoal.attacks.base import AttackFigure
 from shoal.attacks.case import AttackCase
 from shoal.attacks.guessing import SURE, Right, Rule, Tried, measured
-from shoal.table.column import Column
+from shoal.data.column import Column
 
 
 def attack_both(

@@ -12,22 +12,22 @@ from shoal.attacks.candidates import Matcher
 from shoal.attacks.case import People, View
 from shoal.attacks.centroids import Centroids
 from shoal.attacks.subjects import Subjects
+from shoal.data.build import build_table
+from shoal.data.coding import canonical_text
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.data.policies import given_policy, set_policies
+from shoal.data.schema import ColumnSpec, Schema
+from shoal.data.stats import unknown_flags, value_text
+from shoal.data.table import iso_dates, take_rows
 from shoal.errors import InputError
-from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.kinds.base import Trait, either_has
 from shoal.kinds.codings import CODINGS
 from shoal.recoding.applied import Released
 from shoal.recoding.cover import Cover, cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest
 from shoal.results import Release
-from shoal.table.building import build_table
-from shoal.table.coding import canonical_text
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.policies import given_policy, set_policies
-from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.stats import unknown_flags, value_text
-from shoal.table.table import iso_dates, take_rows
 
 
 def public_view(

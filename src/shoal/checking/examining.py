@@ -14,11 +14,11 @@ from shoal.errors import InfeasibleError, RefusalError, ShoalError
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
     from shoal.checking.sources import Source
+    from shoal.data.domain import Domain
     from shoal.io.recipes import Recipe
     from shoal.models.base import Model
     from shoal.models.judge import Judge
     from shoal.pseudonyms.secrets import Secret
-    from shoal.table.domain import Domain
 
 Step = Callable[[str], None]
 
@@ -118,10 +118,10 @@ class _Examined:
 
     def facts(self, source: Source, step: Step) -> dict[str, Any] | None:
         """What is known of rows, method and models, with every problem noted; None where models do not fit."""
+        from shoal.data.texts import spelling_facts
         from shoal.evaluation.research import told_research
         from shoal.io.gating import person_refusals
         from shoal.judging.feasible import vacuous
-        from shoal.table.invisible import spelling_facts
 
         recipe, algorithm, found = self._recipe, self._algorithm, self._found
         step("holding the models against the table")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import InfeasibleError, RefusalError, ShoalError
 
 if TYPE_CHECKING:
+    from shoal.data.table import Table
     from shoal.io.recipes import Recipe
-    from shoal.table.table import Table
 
 SIZES = (1000, 2000, 4000)
 # What a run on a source read by an engine takes, beside reading it once.
@@ -97,7 +97,7 @@ def _sample(table: Table, size: int) -> Table:
     """Some rows, spread over the table; all rows of a person where people have several."""
     import numpy as np
 
-    from shoal.table.table import take_rows
+    from shoal.data.table import take_rows
 
     if size >= table.n:
         return table

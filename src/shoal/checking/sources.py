@@ -13,6 +13,11 @@ import polars as pl
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.catalogue import load
 from shoal.checking.foreseen import Foreseen, foresee, foreseen_stream
+from shoal.data.domain import Domain
+from shoal.data.keys import Keys
+from shoal.data.rows import Rows
+from shoal.data.table import crowded, with_crowd
+from shoal.data.texts import all_told, told
 from shoal.engines.kept import KeptRows
 from shoal.engines.memory import MemoryRows
 from shoal.evaluation.research import researched
@@ -25,11 +30,6 @@ from shoal.pseudonyms.secrets import Secret
 from shoal.running import keeps_rows, read_recipe_source
 from shoal.streaming.given import person_frames
 from shoal.streaming.recipes import Secrecy, memory_of, opened, stream_of
-from shoal.table.domain import Domain
-from shoal.table.holding import all_told, told
-from shoal.table.keys import Keys
-from shoal.table.rows import Rows
-from shoal.table.table import crowded, with_crowd
 
 Step = Callable[[str], None]
 

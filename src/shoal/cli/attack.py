@@ -242,7 +242,7 @@ def _case(
 def _file_case(path: Path, given: FileOptions, known: Known) -> tuple[AttackCase, str]:
     """A file of any tool, its cells read by how they are written."""
     from shoal.attacks.files import file_case, strangers
-    from shoal.table.keys import Keys
+    from shoal.data.keys import Keys
 
     people, outside = known.tables
     case = file_case(
@@ -259,9 +259,9 @@ def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) ->
     """A release as its folder shows it, with hierarchies that are not public as they are given."""
     from shoal.attacks.run import make_case, refuse_overlap
     from shoal.attacks.views import public_view
+    from shoal.data.keys import Keys
     from shoal.io.output import read_tables
     from shoal.recoding.labels import readers_manifest
-    from shoal.table.keys import Keys
 
     subject = known.subject
     if known.control is not None and known.against is None:

@@ -69,13 +69,13 @@ def _survey(
     from shoal.algorithms.lattice.optimal import MEASURES
     from shoal.algorithms.lattice.survey import survey
     from shoal.catalogue import load, make
+    from shoal.data.keys import Keys
     from shoal.evaluation.research import researched
     from shoal.judging.beforehand import all_models
     from shoal.judging.feasible import refuse_infeasible, whole_reference
     from shoal.models.judge import Judge
     from shoal.params import choice
     from shoal.running import open_rows
-    from shoal.table.keys import Keys
 
     algorithm: Algorithm = make("algorithm", recipe.algorithm)
     asked = [make("model", spec) for spec in recipe.models]

@@ -16,9 +16,9 @@ from shoal.errors import HierarchyError, InputError
 from shoal.grammar import pairs, separator_character
 
 if TYPE_CHECKING:
-    from shoal.hierarchy.costs import LevelCost
-    from shoal.hierarchy.hierarchy import Hierarchy
-    from shoal.hierarchy.suggest import Suggestion
+    from shoal.data.hierarchy import Hierarchy
+    from shoal.data.hierarchy_edits import LevelCost
+    from shoal.data.hierarchy_suggest import Suggestion
     from shoal.starting.known import Known, Reading
 
 app = typer.Typer(help="Propose, look at, edit, export and check hierarchies.")
@@ -72,8 +72,8 @@ def suggest(
     """Propose hierarchies by type, with a reason each."""
     with steps() as step:
         step("loading")
-        from shoal.hierarchy.suggest import HOWS
-        from shoal.hierarchy.suggest import suggest as propose
+        from shoal.data.hierarchy_suggest import HOWS
+        from shoal.data.hierarchy_suggest import suggest as propose
         from shoal.params import choice
         from shoal.starting.known import check_output, known_columns, write_tree
 
@@ -116,7 +116,7 @@ def show(
     """Draw a hierarchy as a tree, with records and what each level costs."""
     with steps() as step:
         step("loading")
-        from shoal.hierarchy.costs import level_costs
+        from shoal.data.hierarchy_edits import level_costs
 
         reading = _reading(separator, types)
         found, known = _one_tree(tree, column, data, reading, step)
@@ -144,8 +144,7 @@ def edit(
     rename OLD to NEW · move LABEL under PARENT · merge A, B as NEW · split LABEL into NEW: A, B; OTHER: C ·
     add level above 0: NEW = A, B · drop level 1
     """
-    from shoal.hierarchy.costs import level_costs
-    from shoal.hierarchy.edits import apply_edit
+    from shoal.data.hierarchy_edits import apply_edit, level_costs
     from shoal.starting.known import check_output, file_tree, write_tree
 
     found = file_tree(tree, None, None)
@@ -243,8 +242,8 @@ def _one_tree(
 def _checks(
     tree: Path, column: str | None, data: Path | None, reading: Reading, step: Any, show_values: bool
 ) -> list[dict[str, Any]]:
-    from shoal.hierarchy.faults import find_faults
-    from shoal.hierarchy.hierarchy import Hierarchy
+    from shoal.data.hierarchy import Hierarchy
+    from shoal.data.hierarchy_files import find_faults
     from shoal.io.recipes import load_recipe
     from shoal.starting.known import column_of, file_rows, is_recipe, known_columns, recipe_tree
 
@@ -271,7 +270,7 @@ def _checked(
     name: str, tree: Hierarchy | None, known: Known | None, faults: list[str], show_values: bool
 ) -> dict[str, Any]:
     """What is known of one hierarchy; where values may be shown, with a few quasi-identifiers that it lacks."""
-    from shoal.hierarchy.faults import coverage
+    from shoal.data.hierarchy_files import coverage
 
     found: dict[str, Any] = {"column": name, "problems": list(faults), "coverage": None}
     if tree is not None:
@@ -306,7 +305,7 @@ def _nothing(known: Known, how: str | None) -> str:
 
 
 def _suggested(known: Known, found: list[Suggestion]) -> dict[str, Any]:
-    from shoal.hierarchy.costs import level_costs
+    from shoal.data.hierarchy_edits import level_costs
 
     proposals = [
         {
@@ -350,7 +349,7 @@ def _tree_data(tree: Hierarchy, known: Known | None, costs: list[LevelCost]) -> 
 
 
 def _show_tree(tree: Hierarchy, known: Known | None, deepest: int | None, most: int) -> None:
-    from shoal.hierarchy.costs import outline
+    from shoal.data.hierarchy_edits import outline
 
     say(f"{tree.name}: {tree.n_leaves:,} values, {tree.height + 1} levels")
     lines = outline(tree, None if known is None else known.counts, deepest=deepest, most=most)

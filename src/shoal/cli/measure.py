@@ -199,12 +199,12 @@ def _findings(
         return []
     with steps() as step:
         step("reading")
+        from shoal.data.keys import Keys
         from shoal.evaluation.coded import codes_of
         from shoal.evaluation.reading import read_published, read_release, refuse_other_rows
         from shoal.evaluation.run import evaluate
         from shoal.io.output import read_tables
         from shoal.recoding.labels import readers_manifest
-        from shoal.table.keys import Keys
 
         keys = Keys.from_seed(seed)
         if priced.release is not None:

@@ -35,9 +35,9 @@ from shoal.errors import ParameterError
 from shoal.grammar import pairs, parse_hierarchy, parse_policy, separator_character, split_columns
 
 if TYPE_CHECKING:
+    from shoal.data.rows import PeopledRows
     from shoal.results import Risk
     from shoal.risk.report import RiskReport
-    from shoal.table.rows import PeopledRows
 
 _POPULATION = "What is known about the population"
 _KNOWN = {
@@ -171,8 +171,8 @@ def risk(
 
 def _refuse_too_long(rows: PeopledRows, top: int) -> None:
     """Refuse to list more rows than are known by number where an engine keeps them."""
+    from shoal.data.rows import ArrayRows
     from shoal.risk.assess import MOST_LISTED
-    from shoal.table.rows import ArrayRows
 
     if top > MOST_LISTED and not isinstance(rows, ArrayRows):
         raise ParameterError(

@@ -15,12 +15,12 @@ from shoal.params import nearest
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.data.domain import Domain
+    from shoal.data.rows import PeopledRows
+    from shoal.data.table import Table
     from shoal.io.recipes import Recipe
     from shoal.risk.cells import Standing
     from shoal.streaming.standing import Released
-    from shoal.table.domain import Domain
-    from shoal.table.rows import PeopledRows
-    from shoal.table.table import Table
 
 # How our own releases write a missing cell in CSV.
 _MISSING = "<missing>"
@@ -182,8 +182,8 @@ def open_target(
 
 def _read(path: Path, roles: Roles, reading: Reading, household: str | None, every: bool) -> Table:
     """A file in memory."""
+    from shoal.data.schema import Schema
     from shoal.risk.cells import as_it_stands
-    from shoal.table.schema import Schema
 
     frame = reading.frame(path)
     others = _others(frame, roles, household)
@@ -197,7 +197,7 @@ def _read(path: Path, roles: Roles, reading: Reading, household: str | None, eve
 
 def _about_values(roles: Roles) -> dict[str, Any]:
     """What options say about sensitive values."""
-    from shoal.hierarchy.files import build
+    from shoal.data.hierarchy_files import build
     from shoal.io.policies import load_policy
 
     return {
@@ -208,9 +208,9 @@ def _about_values(roles: Roles) -> dict[str, Any]:
 
 def _standing(recipe: Recipe, roles: Roles, keeping: Keeping, every: bool) -> Standing:
     """The same of rows that an engine keeps."""
+    from shoal.data.schema import Schema
     from shoal.risk.cells import Standing
     from shoal.streaming.standing import names_of
-    from shoal.table.schema import Schema
 
     key = [] if keeping.key is None else [keeping.key]
     left = _left(names_of(recipe), roles, key) if every else []
@@ -223,8 +223,8 @@ def _standing(recipe: Recipe, roles: Roles, keeping: Keeping, every: bool) -> St
 
 def load_population(path: Path, target: str, known: Domain, reading: Reading) -> Table:
     """A population file with a header, its quasi-identifiers read like the table's."""
-    from shoal.table.building import build_table
-    from shoal.table.schema import ColumnSpec, Schema
+    from shoal.data.build import build_table
+    from shoal.data.schema import ColumnSpec, Schema
 
     frame = _population_reading(target, reading).frame(path)
     names = list(known.schema.quasi)
@@ -308,13 +308,13 @@ def _plain(manifest: Mapping[str, Any], frame: pl.DataFrame) -> pl.DataFrame:
 
 def _of_release(manifest: Mapping[str, Any], present: Sequence[str]) -> tuple[Standing, list[str]]:
     """How cells of a release are compared, and what to know before figures of it are read."""
-    from shoal.hierarchy.hierarchy import Hierarchy
+    from shoal.data.hierarchy import Hierarchy
+    from shoal.data.policies import given_policy
+    from shoal.data.schema import ColumnSpec, Schema
     from shoal.kinds.base import Trait, made_of
     from shoal.kinds.codings import class_figures
     from shoal.recoding.labels import readers_manifest
     from shoal.risk.cells import Standing
-    from shoal.table.policies import given_policy
-    from shoal.table.schema import ColumnSpec, Schema
 
     quasi, sensitive = (_columns(manifest, role, present) for role in ("quasi", "sensitive"))
     if made_of(manifest).has(Trait.GROUPS):

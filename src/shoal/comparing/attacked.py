@@ -14,12 +14,12 @@ from shoal.attacks.holdout import hold_out
 from shoal.attacks.run import make_case, refuse_overlap
 from shoal.attacks.views import people_frame, release_view
 from shoal.catalogue import load
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.io.recipes import Recipe
 from shoal.running import anonymize_table, read_recipe_source
 from shoal.streaming.attackable import SAMPLE, attackable, refuse_unattackable
 from shoal.streaming.recipes import judged_release, memory_of
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 HOLD_OUT = 0.2
 

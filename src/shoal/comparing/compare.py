@@ -19,6 +19,8 @@ from shoal.comparing.points import Task
 from shoal.comparing.sources import open_source
 from shoal.comparing.sweep import Progress, Scene, sweep
 from shoal.comparing.work import Work, open_work
+from shoal.data.domain import Domain
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.grammar import as_list
 from shoal.io.recipes import Compare, Recipe, load_recipe
@@ -26,8 +28,6 @@ from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
 from shoal.params import real, whole
 from shoal.pipeline import Given
-from shoal.table.domain import Domain
-from shoal.table.table import Table
 
 
 def compare(

@@ -12,6 +12,7 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.catalogue import make
+from shoal.data.keys import Keys
 from shoal.errors import InputError
 from shoal.evaluation.research import researched
 from shoal.io.publication import evidence_of
@@ -21,7 +22,6 @@ from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import Progress
 from shoal.running import open_rows
-from shoal.table.keys import Keys
 from shoal.verify.folder import read_manifest
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.data.table import Table
+from shoal.data.workload import Workload
 from shoal.errors import ParameterError, RecipeError
 from shoal.evaluation.boundaries import Boundaries
 from shoal.evaluation.classifiers import Classifiers
@@ -16,8 +18,6 @@ from shoal.io.recipes import Recipe
 from shoal.pipeline import Progress, anonymize
 from shoal.results import Release
 from shoal.running import anonymize_table, read_recipe_source
-from shoal.table.table import Table
-from shoal.table.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)

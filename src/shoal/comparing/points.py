@@ -18,15 +18,15 @@ from shoal.attacks.views import people_frame, release_view
 from shoal.catalogue import make
 from shoal.comparing.figures import attack_figures
 from shoal.comparing.grid import Point
+from shoal.data.coding import canonical_text
+from shoal.data.domain import Domain
+from shoal.data.hierarchy import ROOT
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import GateError, InfeasibleError, MissingExtraError, ShoalError, UserError
-from shoal.hierarchy.hierarchy import ROOT
 from shoal.pipeline import anonymize
 from shoal.recoding.cover import not_suppressed
 from shoal.results import Release
-from shoal.table.coding import canonical_text
-from shoal.table.domain import Domain
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 DONE, EMPTY, INFEASIBLE, REFUSED, GATE, FAILED = "done", "empty", "infeasible", "refused", "gate", "failed"
 

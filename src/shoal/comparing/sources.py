@@ -24,6 +24,9 @@ from shoal.comparing.grid import Point
 from shoal.comparing.points import DONE, EMPTY, Outcome, Task, attempt, says_nothing
 from shoal.comparing.sweep import Scene
 from shoal.comparing.work import source_hash
+from shoal.data.domain import Domain
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.kept import KeptRows
 from shoal.engines.stored import StoredRows
 from shoal.errors import ParameterError, RecipeError
@@ -36,9 +39,6 @@ from shoal.streaming.attackable import SAMPLE, Sampling, attackable
 from shoal.streaming.recipes import memory_of, opened, stream_of
 from shoal.streaming.release import Judged
 from shoal.streaming.unserved import refuse_unserved
-from shoal.table.domain import Domain
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,10 +15,10 @@ import polars as pl
 
 from shoal.comparing.grid import Point
 from shoal.comparing.points import Outcome, Task, run_point
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import InternalError
 from shoal.kernels.cores import use_cores
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 # Points done, points in all, and the one that was done last.
 Progress = Callable[[int, int, str], None]

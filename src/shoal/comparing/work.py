@@ -13,11 +13,11 @@ from typing import Any
 
 from shoal.comparing.grid import Point
 from shoal.comparing.points import FAILED, Outcome, Task
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import InputError
 from shoal.io.evidence import input_hash
 from shoal.io.private import write_private
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from shoal.version import VERSION
 
 _FORM = "shoal compare"

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 import polars as pl
 
-from shoal.table.rows import Rows
-from shoal.table.table import Table
+from shoal.data.rows import Rows
+from shoal.data.table import Table
 
 
 class Engine(Protocol):

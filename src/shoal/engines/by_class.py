@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from shoal.data.classes import runs_of
+from shoal.data.stats import Attribute, Histogram, InRuns
 from shoal.engines.counting import count_values
-from shoal.table.classmap import runs_of
-from shoal.table.stats import Attribute, Histogram, InRuns
 
 # Rows of one class that are counted in one go.
 _ROWS = 1 << 20

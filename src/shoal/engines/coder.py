@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import canonical_text
+from shoal.data.gather import Gathering
+from shoal.data.schema import Schema
+from shoal.data.table import Table, iso_dates
+from shoal.data.texts import count_spellings, refuse_lookalikes
 from shoal.engines.dictionaries import Dictionaries
 from shoal.errors import ShoalError
-from shoal.table.coding import canonical_text
-from shoal.table.gathering import Gathering
-from shoal.table.invisible import count_spellings, refuse_lookalikes
-from shoal.table.schema import Schema
-from shoal.table.table import Table, iso_dates
 
 
 def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Table], name: str | None) -> Dictionaries:

@@ -13,15 +13,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from shoal.data.classes import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together, runs_of
+from shoal.data.domain import Domain, Joint, Packing, Places, classes_of
+from shoal.data.rows import Frequency
+from shoal.data.stats import Attribute, GroupStats, Histogram, put_together, unknown_flags
 from shoal.engines import sql
 from shoal.engines.by_class import added, merged
 from shoal.errors import ParameterError
-from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together, runs_of
-from shoal.table.domain import Domain, Joint
-from shoal.table.membership import classes_of
-from shoal.table.packing import Packing, Places
-from shoal.table.rows import Frequency
-from shoal.table.stats import Attribute, GroupStats, Histogram, put_together, unknown_flags
 
 Counts = dict[str, np.ndarray]
 # Pairs of cell and value that are asked for at once, however many rows there are.

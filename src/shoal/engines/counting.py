@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shoal.data.stats import Attribute, GroupStats, Histogram
+from shoal.data.table import Table
 from shoal.kernels.histograms import bucket_rows, histograms, known_sizes, subject_histograms
-from shoal.table.stats import Attribute, GroupStats, Histogram
-from shoal.table.table import Table
 
 _NOBODY = np.empty(0, dtype=np.int32)
 _NO_FLAGS = np.empty(0, dtype=np.uint8)

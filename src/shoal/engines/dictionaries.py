@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.table.coding import numbered
-from shoal.table.domain import Domain
+from shoal.data.coding import numbered
+from shoal.data.domain import Domain
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,6 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from shoal.data.gather import Gathering
+from shoal.data.keys import Keys
+from shoal.data.schema import Schema
+from shoal.data.table import Table, full
 from shoal.engines import resumed
 from shoal.engines.ahead import ahead
 from shoal.engines.coder import dictionaries
@@ -18,11 +22,6 @@ from shoal.engines.kept import Reading
 from shoal.engines.scratch import scratch
 from shoal.engines.stored import Store, StoredRows
 from shoal.errors import InputError, MissingExtraError
-from shoal.table.gathering import Gathering
-from shoal.table.keys import Keys
-from shoal.table.schema import Schema
-from shoal.table.spill import full
-from shoal.table.table import Table
 
 # DuckDB's limit covers its buffers only, and kernels and batches want memory too.
 _SHARE = 0.65

@@ -10,6 +10,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Grouped, RowIds
+from shoal.data.coding import canonical_text, categories_as_text, numbered
+from shoal.data.column import Column
+from shoal.data.dates import as_declared
+from shoal.data.domain import Domain
+from shoal.data.keys import key_hashes
+from shoal.data.rows import Listed
+from shoal.data.schema import ColumnSpec, Schema
+from shoal.data.stats import Attribute, Possible
 from shoal.engines import sql
 from shoal.engines.counted import Database
 from shoal.engines.dictionaries import Dictionaries
@@ -17,16 +26,6 @@ from shoal.engines.sized import SizedRows
 from shoal.errors import InputError
 from shoal.recoding.publish import Publishing
 from shoal.recoding.rewriting import Rewriting, rewritten
-from shoal.table.classmap import Grouped, RowIds
-from shoal.table.coding import canonical_text, categories_as_text, numbered
-from shoal.table.column import Column
-from shoal.table.dates import as_declared
-from shoal.table.domain import Domain
-from shoal.table.keys import key_hashes
-from shoal.table.possible import Possible
-from shoal.table.rows import Listed
-from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.stats import Attribute
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

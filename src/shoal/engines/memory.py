@@ -9,18 +9,14 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
+from shoal.data.domain import Domain, Joint, broken_classes, classes_of, distinct
+from shoal.data.guards import guards_of
+from shoal.data.rows import Frequency, Listed
+from shoal.data.stats import Attribute, GroupStats, Possible, unknown_flags, without_changing
+from shoal.data.table import Table, part_of
 from shoal.engines.counting import count_groups
 from shoal.kernels.grouping import group_rows
-from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
-from shoal.table.distinct import distinct
-from shoal.table.domain import Domain, Joint
-from shoal.table.guards import guards_of
-from shoal.table.history import broken_classes
-from shoal.table.membership import classes_of
-from shoal.table.possible import Possible, without_changing
-from shoal.table.rows import Frequency, Listed
-from shoal.table.stats import Attribute, GroupStats, unknown_flags
-from shoal.table.table import Table, part_of
 
 
 class MemoryEngine:

@@ -16,6 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from shoal.data.keys import Keys
+from shoal.data.schema import Schema
+from shoal.data.table import Table
+from shoal.data.values import EDGES
 from shoal.engines.coder import dictionaries
 from shoal.engines.copying import HASHED, READ, lines, parsed
 from shoal.engines.kept import Reading
@@ -24,10 +28,6 @@ from shoal.engines.scratch import scratch
 from shoal.engines.served import TEXT, WHOLE, Kind, Served, type_of
 from shoal.engines.stored import Store, StoredRows
 from shoal.errors import EmptyTableError, InputError, MissingExtraError, SchemaError, ShoalError
-from shoal.hierarchy.values import EDGES
-from shoal.table.keys import Keys
-from shoal.table.schema import Schema
-from shoal.table.table import Table
 
 _BATCH = 1 << 18  # rows
 _PIECE = 1 << 16

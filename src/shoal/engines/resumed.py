@@ -18,11 +18,11 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.gather import Gathering, Numbered
+from shoal.data.schema import Schema
+from shoal.data.table import spilling
 from shoal.engines.scratch import held, remove
 from shoal.engines.stored import Store
-from shoal.table.gathering import Gathering, Numbered
-from shoal.table.schema import Schema
-from shoal.table.spill import spilling
 from shoal.version import VERSION
 
 _FACTS, _SAMPLE = "facts.json", "sample.parquet"

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from shoal.data.table import refused
 from shoal.errors import InputError
-from shoal.table.spill import refused
 
 try:
     import fcntl

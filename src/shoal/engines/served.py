@@ -14,12 +14,12 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from shoal.data.gather import LEAST, Gathering, Numbered
+from shoal.data.keys import Keys
+from shoal.data.schema import Schema
 from shoal.engines.dictionaries import Dictionaries
 from shoal.engines.stored import Store
 from shoal.errors import InputError, InternalError
-from shoal.table.gathering import LEAST, Gathering, Numbered
-from shoal.table.keys import Keys
-from shoal.table.schema import Schema
 
 
 @dataclass(frozen=True)

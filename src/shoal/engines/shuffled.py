@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.table.spill import read_part, spilling
+from shoal.data.table import read_part, spilling
 
 _BUCKET = 1 << 19  # rows
 _TOGETHER = 8  # parts that are dealt at once, so that there are fewer files

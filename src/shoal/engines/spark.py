@@ -19,6 +19,16 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Cells, Grouped, RowIds
+from shoal.data.coding import canonical_text
+from shoal.data.domain import Domain, Places
+from shoal.data.gather import Gathering
+from shoal.data.keys import Keys, key_hashes
+from shoal.data.rows import Listed
+from shoal.data.schema import Schema
+from shoal.data.stats import Attribute, attribute
+from shoal.data.table import Table
+from shoal.data.texts import as_seen, refuse_alike
 from shoal.engines import counted, sql
 from shoal.engines.cluster import carried_out, collected, mapped, task, told
 from shoal.engines.coder import dictionaries
@@ -44,17 +54,6 @@ from shoal.engines.spread import Each, InCells, Mapped, OfRows, Seen, Staging, e
 from shoal.engines.views import SparkDatabase, rows_in
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.classmap import Cells, Grouped, RowIds
-from shoal.table.coding import canonical_text
-from shoal.table.domain import Domain
-from shoal.table.gathering import Gathering
-from shoal.table.invisible import as_seen, refuse_alike
-from shoal.table.keys import Keys, key_hashes
-from shoal.table.packing import Places
-from shoal.table.rows import Listed
-from shoal.table.schema import Schema
-from shoal.table.stats import Attribute, attribute
-from shoal.table.table import Table
 from shoal.table.tallying import TALLY, Tallying
 
 _BATCH = 1 << 18

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Cells
+from shoal.data.domain import Packing, Places
+from shoal.data.schema import Schema
+from shoal.data.texts import as_seen, same_form
 from shoal.engines.kept import Publisher, Reading, StoredBatch
 from shoal.errors import InputError, ShoalError
-from shoal.table.classmap import Cells
-from shoal.table.invisible import as_seen, same_form
-from shoal.table.packing import Packing, Places
-from shoal.table.schema import Schema
 
 # Rows that are looked at in one go, however few come at a time.
 _ROWS = 1 << 17

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from shoal.table.packing import Packing
+from shoal.data.domain import Packing
 
 
 def code(place: int) -> str:

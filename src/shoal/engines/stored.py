@@ -10,6 +10,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import ClassMap, Grouped, RowIds, Split, Together
+from shoal.data.coding import canonical_text
+from shoal.data.domain import Domain, Packing, distinct
+from shoal.data.gather import Gathering
+from shoal.data.keys import Keys, key_hashes
+from shoal.data.schema import Schema
+from shoal.data.stats import Attribute, GroupStats, Possible, without_changing
+from shoal.data.table import Table, read_part, spilling
 from shoal.engines.ahead import ahead, go_on
 from shoal.engines.by_class import ByClass
 from shoal.engines.counted import Database
@@ -20,18 +28,6 @@ from shoal.engines.memory import MemoryRows
 from shoal.engines.shuffled import by_bits
 from shoal.kernels.histograms import bucket_rows
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.classmap import ClassMap, Grouped, RowIds, Split, Together
-from shoal.table.coding import canonical_text
-from shoal.table.distinct import distinct
-from shoal.table.domain import Domain
-from shoal.table.gathering import Gathering
-from shoal.table.keys import Keys, key_hashes
-from shoal.table.packing import Packing
-from shoal.table.possible import Possible, without_changing
-from shoal.table.schema import Schema
-from shoal.table.spill import read_part, spilling
-from shoal.table.stats import Attribute, GroupStats
-from shoal.table.table import Table
 
 
 class Store:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.table import spilling
+from shoal.data.texts import Spellings
 from shoal.engines.cluster import collected, mapped, told
 from shoal.engines.spread import Each, Mapped, with_forms
-from shoal.table.invisible import Spellings
-from shoal.table.spill import spilling
 
 _NUMBERS = 1 << 25  # that are kept of what was asked for
 _SENT = 1 << 20  # rows of a table that goes to every machine whole

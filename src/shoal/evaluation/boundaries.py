@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.data.workload import Axis, sides
 from shoal.errors import ParameterError
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.view import Feature, Reading
 from shoal.params import nearest
-from shoal.table.workload import Axis, sides
 
 
 @dataclass(frozen=True, kw_only=True)

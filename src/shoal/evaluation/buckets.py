@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.hierarchy import MISSING
+from shoal.data.values import format_date, format_number
 from shoal.evaluation.bayes import label_weights
 from shoal.evaluation.features import Column, Rows, columns_of, find, frame_features, pick
 from shoal.evaluation.learners import label_codes, sklearn
 from shoal.evaluation.view import Feature
-from shoal.hierarchy.hierarchy import MISSING
-from shoal.hierarchy.values import format_date, format_number
 
 CRITERIA = ("entropy", "gini")
 

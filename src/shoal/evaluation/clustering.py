@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from shoal.data.keys import Keys
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.features import Rows, Scale, columns_of, frame_features, listed, looked_at, pick
 from shoal.evaluation.learners import quiet, sklearn
 from shoal.evaluation.split import sides
 from shoal.evaluation.view import Reading
 from shoal.params import whole
-from shoal.table.keys import Keys
 
 _STREAM = "evaluation clustering"
 _STARTS = 4

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import infer_type
+from shoal.data.schema import ColumnSpec
 from shoal.errors import InputError
 from shoal.evaluation.domains import column_domain, original_texts
 from shoal.evaluation.view import Feature, Reading
 from shoal.kinds.base import Trait
 from shoal.pseudonyms.secrets import Secret
-from shoal.table.coding import infer_type
-from shoal.table.schema import ColumnSpec
 
 # Codings whose codes stand for values: codes that rise with numbers are numbers, others are texts.
 _TYPES = {"graded": "numeric", "mapping": "categorical"}

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import canonical_text, code_dates, code_numbers
+from shoal.data.dictionary import number_texts
+from shoal.data.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.data.schema import ColumnSpec
+from shoal.data.values import format_date, format_number
 from shoal.errors import InputError
-from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
-from shoal.hierarchy.values import format_date, format_number
 from shoal.recoding.cover import Cover, cover_column
-from shoal.table.coding import canonical_text, code_dates, code_numbers
-from shoal.table.dictionaries import number_texts
-from shoal.table.schema import ColumnSpec
 
 _MOST_WHOLE = 100_000
 

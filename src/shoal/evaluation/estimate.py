@@ -14,14 +14,14 @@ from itertools import chain
 
 import numpy as np
 
+from shoal.data.hierarchy import MISSING
+from shoal.data.keys import Keys
 from shoal.evaluation.grammar import as_number
 from shoal.evaluation.queries import Query, known_feature
 from shoal.evaluation.view import Feature, Reading
-from shoal.hierarchy.hierarchy import MISSING
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.queries import cell_chances, exact_counts, expected_counts
 from shoal.kinds.base import Trait
-from shoal.table.keys import Keys
 
 # Queries at a time, so that chances of all cells fit into memory that is used again from one part to the next.
 _CELLS = 1 << 20

@@ -14,12 +14,12 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import canonical_text
+from shoal.data.hierarchy import MISSING
+from shoal.data.values import format_number
 from shoal.errors import ParameterError, SchemaError
 from shoal.evaluation.view import Feature
-from shoal.hierarchy.hierarchy import MISSING
-from shoal.hierarchy.values import format_number
 from shoal.params import nearest
-from shoal.table.coding import canonical_text
 
 # Texts beyond the commonest so many share one column: a postcode should not cost a column a place.
 WIDEST = 200

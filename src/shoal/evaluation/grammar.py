@@ -19,11 +19,11 @@ from datetime import date
 
 import numpy as np
 
+from shoal.data.hierarchy import MISSING
+from shoal.data.values import format_number
 from shoal.errors import InputError
 from shoal.evaluation.queries import Condition, Query, known_feature
 from shoal.evaluation.view import Feature, Reading
-from shoal.hierarchy.hierarchy import MISSING
-from shoal.hierarchy.values import format_number
 from shoal.params import nearest
 
 _TOKEN = re.compile(

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.data.hierarchy import MISSING
+from shoal.data.values import format_date, format_number
 from shoal.errors import InputError, ParameterError
 from shoal.evaluation.view import Feature, Reading
-from shoal.hierarchy.hierarchy import MISSING
-from shoal.hierarchy.values import format_date, format_number
 from shoal.params import choice, nearest, real, whole
 
 if TYPE_CHECKING:
-    from shoal.hierarchy.hierarchy import Hierarchy
+    from shoal.data.hierarchy import Hierarchy
 
 # Above this many values a random list of them would say no more than an interval does.
 _MOST_LISTED = 2_000

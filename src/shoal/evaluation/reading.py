@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import canonical_text, infer_type
+from shoal.data.keys import Keys
+from shoal.data.schema import ColumnSpec
+from shoal.data.table import iso_dates
 from shoal.errors import InputError
 from shoal.evaluation.coded import refuse_absent, with_codes
 from shoal.evaluation.domains import column_domain
@@ -18,10 +22,6 @@ from shoal.recoding.cover import cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest, readers_manifest
 from shoal.recoding.meeting import refuse_unmet, refuse_unmet_values
 from shoal.results import Release
-from shoal.table.coding import canonical_text, infer_type
-from shoal.table.keys import Keys
-from shoal.table.schema import ColumnSpec
-from shoal.table.table import iso_dates
 
 ROLES = ("quasi", "sensitive", "neutral")
 

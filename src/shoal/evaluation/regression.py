@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from shoal.data.keys import Keys
 from shoal.errors import InputError, ParameterError
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.features import Rows, Scale, columns_of, find, frame_features, is_number, listed, looked_at, pick
 from shoal.evaluation.split import Split, check_held_out, held_out_rows, split
 from shoal.evaluation.view import Feature, Reading
 from shoal.params import whole
-from shoal.table.keys import Keys
 
 _RESAMPLES = 200
 # Directions in which the training rows vary less than this, beside the one in which they vary most, taught nothing.

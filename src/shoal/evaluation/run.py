@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shoal.catalogue import load, names
+from shoal.data.keys import Keys
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.reading import read_release
 from shoal.evaluation.view import Reading
 from shoal.params import whole
 from shoal.results import Release
-from shoal.table.keys import Keys
 
 Wanted = Sequence[str | Evaluation]
 ALL = "all"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.data.hierarchy import MISSING
 from shoal.errors import InputError, ParameterError
 from shoal.evaluation.features import Rows, find, is_number
 from shoal.evaluation.view import Feature, Reading
-from shoal.hierarchy.hierarchy import MISSING
 from shoal.params import real
 
 _STREAM = "evaluation held out"

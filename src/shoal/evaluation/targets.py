@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
+from shoal.data.coding import canonical_text, code_numbers, infer_type
+from shoal.data.column import FLAT, Column
+from shoal.data.table import Table
 from shoal.errors import ParameterError
-from shoal.table.coding import canonical_text, code_numbers, infer_type
-from shoal.table.column import FLAT, Column
-from shoal.table.table import Table
 
 # A target of numbers is cut into quarters above this many distinct values; one of texts is refused above the other.
 _FEW, _MANY = 20, 200

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from shoal.data.keys import Keys
 from shoal.errors import InputError
 from shoal.evaluation.domains import Domain
 from shoal.kinds.base import Kind, Trait
-from shoal.table.keys import Keys
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.column import FLAT, INTERVAL, Column
+from shoal.data.hierarchy import MISSING
+from shoal.data.table import Table, iso_dates
+from shoal.data.workload import Cuts, Workload, boundary_cuts, changes
 from shoal.evaluation.grammar import as_number, parse_queries
 from shoal.evaluation.queries import Condition
 from shoal.evaluation.reading import read_published
 from shoal.evaluation.targets import target_classes, told
 from shoal.evaluation.view import Feature, Reading
-from shoal.hierarchy.hierarchy import MISSING
 from shoal.kinds.generalised import GENERALISED
-from shoal.table.column import FLAT, INTERVAL, Column
-from shoal.table.table import Table, iso_dates
-from shoal.table.workload import Cuts, Workload, boundary_cuts, changes
 
 # What every column keeps of its weight, whatever the workload says of it: nothing is given away for free.
 _FLOOR = 0.3

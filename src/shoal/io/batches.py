@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.derive import derived_from, prepared, with_derived
+from shoal.data.schema import ColumnSpec
+from shoal.data.values import normal_text
 from shoal.errors import EmptyTableError, InputError, ParameterError
-from shoal.hierarchy.values import normal_text
 from shoal.io.delimited import Layout, parse, refuse_faulty
 from shoal.io.files import extension_of, not_parquet
 from shoal.io.folders import found_at, name_of
@@ -25,8 +27,6 @@ from shoal.io.frames import clean
 from shoal.io.normal import MISSING, hash_cells, normalise
 from shoal.io.partitions import Partitions, partitions_of
 from shoal.io.text import Text, changed
-from shoal.table.preparing import derived_from, prepared, with_derived
-from shoal.table.schema import ColumnSpec
 
 BATCH = 1 << 18  # rows of Parquet in one go
 _BYTES = 1 << 24  # the same of text
@@ -208,7 +208,7 @@ def _state(path: Path) -> list[int]:
 
 @dataclass(frozen=True)
 class PreparedBatches:
-    """The same with columns derived, recoded, coded at their ends and rounded (`shoal.table.preparing`)."""
+    """The same with columns derived, recoded, coded at their ends and rounded (`shoal.data.derive`)."""
 
     source: Batches
     specs: Mapping[str, ColumnSpec]

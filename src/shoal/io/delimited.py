@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from shoal.data.texts import FIRST, counted, repeats
+from shoal.data.values import normal_text
 from shoal.errors import InputError, ParameterError
-from shoal.hierarchy.values import normal_text
 from shoal.io.normal import check_names
 from shoal.io.text import BLANKS, CHUNK, Text, has_quotes
-from shoal.table.holding import FIRST, counted, repeats
 
 _ENDS_EMPTY = ""  # no column of a file can have this name
 _LONE_RETURN = "\u240d"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from shoal.hierarchy.hierarchy import ROOT, Hierarchy
-from shoal.hierarchy.shown import shown_entry
-from shoal.hierarchy.values import format_date, format_number
+from shoal.data.column import TREE, Column, file_columns
+from shoal.data.domain import Domain
+from shoal.data.hierarchy import ROOT, Hierarchy, shown_entry
+from shoal.data.values import format_date, format_number
 from shoal.kinds.base import Kind, Trait
 from shoal.kinds.codings import left_open
 from shoal.kinds.generalised import GENERALISED
@@ -15,9 +16,6 @@ from shoal.recoding.applied import Released
 from shoal.recoding.cell_text import SEVERAL
 from shoal.recoding.output import Output
 from shoal.recoding.publish import released_columns
-from shoal.table.column import TREE, Column
-from shoal.table.domain import Domain
-from shoal.table.styles import file_columns
 
 _ALWAYS = (
     "Whether a person is in the data: nothing here hides membership.",

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.keys import Keys
+from shoal.data.sampling import Drawing, Sample, Sampling
+from shoal.data.value_index import Different
 from shoal.errors import InputError
 from shoal.io.batches import Batches, PreparedBatches
-from shoal.table.keys import Keys
-from shoal.table.known import Different
-from shoal.table.sampling import Drawing, Sample, Sampling
 
 
 @dataclass(frozen=True, eq=False)

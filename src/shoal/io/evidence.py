@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.texts import all_told, is_text
 from shoal.errors import InputError
 from shoal.io.manifest import json_bytes
-from shoal.table.holding import all_told, is_text
 
 RECIPE, SECRET, SAMPLE_SECRET, FACTS = "recipe.toml", "secret", "sample-secret", "evidence.json"
 # What has a file of its own: these never go into evidence.json.

@@ -9,8 +9,9 @@ from typing import BinaryIO
 
 import polars as pl
 
+from shoal.data.texts import all_told, held
+from shoal.data.values import normal_text
 from shoal.errors import EmptyTableError, InputError, ParameterError
-from shoal.hierarchy.values import normal_text
 from shoal.io.delimited import parse
 from shoal.io.formulas import escape_formulas
 from shoal.io.frames import clean
@@ -19,7 +20,6 @@ from shoal.io.normal import MISSING, normalise
 from shoal.io.text import UNPACK_LIMIT, Text, too_large
 from shoal.io.workbook import is_workbook, read_workbook
 from shoal.params import choice, whole
-from shoal.table.holding import all_told, held
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt", ".data")
 FORMATS = ("csv", "parquet")
@@ -59,7 +59,7 @@ def read_frame(
     unpack_limit
         MiB that a gzip or Parquet file may unpack to.
     hold
-        Keep texts that repeat as numbers of the different ones (:mod:`shoal.table.holding`).
+        Keep texts that repeat as numbers of the different ones (:mod:`shoal.data.texts`).
 
     Returns
     -------

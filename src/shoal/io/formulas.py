@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from shoal.table.holding import is_text, told
+from shoal.data.texts import is_text, told
 
 _BEGINNING = (
     r"[=+\-@\t\r\x{207A}-\x{207C}\x{208A}-\x{208C}\x{2212}"

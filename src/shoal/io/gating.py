@@ -8,15 +8,15 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.domain import Domain
+from shoal.data.schema import Schema
+from shoal.data.table import held_dates
 from shoal.errors import GateError, RefusalError, ShoalError
 from shoal.io.describe import Promised, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.recoding.applied import Released
 from shoal.recoding.output import Output
 from shoal.recoding.publish import Published, behind_representatives
 from shoal.recoding.snap import declared_steps, grids
-from shoal.table.domain import Domain
-from shoal.table.schema import Schema
-from shoal.table.table import held_dates
 from shoal.verify.coded import Coded
 from shoal.verify.gate import gate
 from shoal.verify.person_columns import PersonColumns, PersonRoles

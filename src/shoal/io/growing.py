@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from shoal.data.table import read_part, spilling
 from shoal.errors import GateError
 from shoal.io.files import write_frame
 from shoal.io.formulas import count_formulas
-from shoal.table.spill import read_part, spilling
 from shoal.verify.coded import plain
 
 # Rows of a row group of a Parquet file, whatever the batches were.

@@ -15,8 +15,8 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.values import format_number, normal_text
 from shoal.errors import InputError, MissingExtraError
-from shoal.hierarchy.values import format_number, normal_text
 
 READERS = {
     ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat",

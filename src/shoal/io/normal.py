@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import numbered
+from shoal.data.value_index import number_cells
+from shoal.data.values import EDGES, normal_text
 from shoal.errors import InputError
-from shoal.hierarchy.values import EDGES, normal_text
-from shoal.table.coding import numbered
-from shoal.table.numbering import number_cells
 
 MISSING = "<missing>"
 # A column whose cells come so often is looked at by its different cells.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.table import of_the_system
 from shoal.errors import GateError, InputError
 from shoal.io.copies import FILES, check_copies, write_copies
 from shoal.io.evidence import (
@@ -36,7 +37,6 @@ from shoal.io.publication import BOUND, Holder, publish, resume
 from shoal.io.sayable import read_columns, sayable
 from shoal.params import choice
 from shoal.results import Gated, Release
-from shoal.table.spill import of_the_system
 from shoal.verify.folder import MANIFEST, read_folder
 from shoal.verify.leaks import Shown, check_leaks
 from shoal.verify.shape import REPORT

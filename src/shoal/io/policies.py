@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shoal.data.policies import VALUE
 from shoal.errors import PolicyError
-from shoal.table.policies import VALUE
 
 
 def load_policy(column: str, given: Any, base: Path | None) -> Any:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.data.coding import infer_type
 from shoal.errors import RecipeError
 from shoal.io.review import Review
 from shoal.profiles import named_profile
-from shoal.table.coding import infer_type
 
 if TYPE_CHECKING:
+    from shoal.data.domain import Domain
+    from shoal.data.table import Table
     from shoal.io.column_settings import ColumnSettings
     from shoal.io.recipes import Recipe
-    from shoal.table.domain import Domain
-    from shoal.table.table import Table
 
 
 def _type(entry: ColumnSettings) -> str | None:

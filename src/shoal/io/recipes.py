@@ -15,6 +15,7 @@ import tomlkit
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from tomlkit.items import AoT, Item
 
+from shoal.data.sampling import Sampling
 from shoal.errors import RecipeError
 from shoal.io import entries
 from shoal.io.column_settings import ColumnSettings, PolicySettings
@@ -25,7 +26,6 @@ from shoal.io.relations import check_place, check_target, check_url, no_file, re
 from shoal.io.review import Review, check_review
 from shoal.io.section import Section
 from shoal.io.text import UNPACK_LIMIT
-from shoal.table.sampling import Sampling
 
 Named = Annotated[dict[str, Any], BeforeValidator(entries.check_named)]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
+from shoal.data.values import normal_text
 from shoal.errors import InputError, RecipeError
-from shoal.hierarchy.values import normal_text
 from shoal.io.normal import MISSING, check_names
 
 _SCHEMES = ("postgresql://", "postgres://")

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from shoal.data.derive import derived_from, with_derived
+from shoal.data.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Schema, column_spec
 from shoal.errors import RecipeError, SchemaError
 from shoal.io.files import read_frame
 from shoal.io.looking import look_at
-from shoal.table.preparing import derived_from, with_derived
-from shoal.table.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Schema, column_spec
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe

@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.table import Table, held_dates
+from shoal.data.texts import told
 from shoal.io.vouching import said_by_plugins
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.holding import told
-from shoal.table.table import Table, held_dates
 from shoal.verify.types import Sayable
 
 

@@ -12,10 +12,22 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.build import build_table, building_problems
+from shoal.data.coding import canonical_text
+from shoal.data.dates import as_declared, refuse_undeclared_dates
+from shoal.data.derive import prepared
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_files import build
+from shoal.data.keys import Keys
+from shoal.data.policies import set_policies
+from shoal.data.population import check_population, wider, with_population
+from shoal.data.sampling import Sampling, draw_sample
+from shoal.data.schema import ColumnSpec, Schema, column_spec
+from shoal.data.table import Table, with_sample
+from shoal.data.texts import all_told
+from shoal.data.values import format_number
+from shoal.data.workload import Workload, set_workload
 from shoal.errors import InputError, ParameterError, SchemaError, ShoalError
-from shoal.hierarchy.files import build
-from shoal.hierarchy.hierarchy import Hierarchy
-from shoal.hierarchy.values import format_number
 from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
 from shoal.io.native import numbers_as_names
@@ -26,18 +38,6 @@ from shoal.io.text import UNPACK_LIMIT
 from shoal.io.value_tables import read_values
 from shoal.io.written import Notation, as_written
 from shoal.params import choice
-from shoal.table.building import build_table, building_problems
-from shoal.table.coding import canonical_text
-from shoal.table.dates import as_declared, refuse_undeclared_dates
-from shoal.table.holding import all_told
-from shoal.table.keys import Keys
-from shoal.table.policies import set_policies
-from shoal.table.population import check_population, wider, with_population
-from shoal.table.preparing import prepared
-from shoal.table.sampling import Sampling, draw_sample
-from shoal.table.schema import ColumnSpec, Schema, column_spec
-from shoal.table.table import Table, with_sample
-from shoal.table.workload import Workload, set_workload
 
 _RESEARCH = ("values", "rules", "weights", "normalise", "rv")
 

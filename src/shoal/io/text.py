@@ -17,8 +17,8 @@ from typing import IO, BinaryIO, cast
 
 import numpy as np
 
+from shoal.data.table import spilling
 from shoal.errors import InputError, ParameterError
-from shoal.table.spill import spilling
 
 BLANKS = " \t"
 UNPACK_LIMIT = 1024  # MiB

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoal.data.column import TREE, Column
+from shoal.data.hierarchy import ROOT
 from shoal.errors import InputError, ParameterError
-from shoal.hierarchy.hierarchy import ROOT
 from shoal.hierarchy.silence import names_values
 from shoal.params import nearest
-from shoal.table.column import TREE, Column
 
 HEADER = ("column", "level", "label", "count", "value", "rules kept", "breaks")
 _NEEDED = ("column", "level", "value")

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from shoal.data.schema import ColumnSpec, Schema
+from shoal.data.texts import is_text, told
+from shoal.data.values import normal_text
 from shoal.errors import InputError, ParameterError
-from shoal.hierarchy.values import normal_text
-from shoal.table.holding import is_text, told
-from shoal.table.schema import ColumnSpec, Schema
 
 DECIMALS = (".", ",")
 # A comma, a point, an apostrophe, and blanks: plain, without a break, and narrow.

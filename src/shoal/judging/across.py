@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from shoal.data.classes import Grouped
+from shoal.data.stats import Attribute, GroupStats, Possible
 from shoal.kinds.base import Trait
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
-from shoal.table.classmap import Grouped
-from shoal.table.possible import Possible
-from shoal.table.stats import Attribute, GroupStats
 
 Parted = tuple[Grouped, Callable[[], GroupStats]]
 

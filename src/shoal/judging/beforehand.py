@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from shoal.data.domain import Domain
+from shoal.data.rows import Rows
 from shoal.errors import ParameterError, RefusalError, ShoalError
 from shoal.judging.feasible import refuse_infeasible
 from shoal.judging.items import refuse_items
@@ -15,8 +17,6 @@ from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import Reference
 from shoal.recoding.output import Output
-from shoal.table.domain import Domain
-from shoal.table.rows import Rows
 
 Vacuous = Sequence[tuple[Model, tuple[str, ...] | None]]
 

@@ -7,8 +7,10 @@ from functools import partial
 
 import numpy as np
 
+from shoal.data.classes import RowIds
+from shoal.data.hierarchy import ROOT
+from shoal.data.stats import GroupStats
 from shoal.errors import InfeasibleError
-from shoal.hierarchy.hierarchy import ROOT
 from shoal.judging.across import Parted, judge_people
 from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.models.judge import Judge
@@ -16,8 +18,6 @@ from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
 from shoal.recoding.matching import with_anybody, with_population
 from shoal.recoding.released_values import from_released_values
-from shoal.table.classmap import RowIds
-from shoal.table.stats import GroupStats
 
 
 def enforce(

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shoal.data.classes import EVERYBODY, ClassMap
+from shoal.data.rows import Rows, with_tuples
+from shoal.data.stats import Attribute, GroupStats, Histogram, Key
 from shoal.errors import InfeasibleError
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model, failing_stays, merging_keeps
 from shoal.models.judge import Judge, Judgement
 from shoal.models.rules import Reference
-from shoal.table.classmap import EVERYBODY, ClassMap
-from shoal.table.rows import Rows, with_tuples
-from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 # Distances that are never larger.
 _UP_TO_1 = (kernel.TOTAL_VARIATION, kernel.ORDERED, kernel.TREE)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shoal.data.domain import Domain
 from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import SHARED
 from shoal.recoding.items import Asked
-from shoal.table.domain import Domain
 
 
 def asked_items(judge: Judge) -> list[Asked]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 from shoal.catalogue import names
+from shoal.data.domain import Domain
+from shoal.data.rows import Rows
 from shoal.errors import ParameterError, RefusalError
 from shoal.kinds.base import Kind, named
 from shoal.models.base import Model
@@ -13,8 +15,6 @@ from shoal.models.judge import Judge
 from shoal.params import nearest
 from shoal.recoding.applied import Released
 from shoal.recoding.snap import is_tight
-from shoal.table.domain import Domain
-from shoal.table.rows import Rows
 
 _SETTINGS = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-ROWS")
 # Codes that accept something of one column, which they name.

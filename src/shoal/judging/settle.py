@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from shoal.data.classes import ClassMap, Grouped, Together
+from shoal.data.rows import Rows
+from shoal.data.stats import GroupStats, Histogram
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.grouping import group_rows
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import Reference
-from shoal.table.classmap import ClassMap, Grouped, Together
-from shoal.table.rows import Rows
-from shoal.table.stats import GroupStats, Histogram
 
 Counted = Callable[[np.ndarray, int], GroupStats]
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from shoal.data.classes import EVERYBODY, Split, Together, in_runs
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
-from shoal.table.classmap import EVERYBODY, Split, Together, in_runs
 
 
 def split_verdicts(released: Released, judge: Judge) -> list[dict[str, Any]]:

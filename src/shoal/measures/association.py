@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
+from shoal.data.column import Column
+from shoal.data.domain import Joint
 from shoal.measures.scale import is_numeric, places
-from shoal.table.column import Column
-from shoal.table.domain import Joint
 
 Joints = Mapping[tuple[str, ...], Joint]
 

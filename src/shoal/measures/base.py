@@ -13,14 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.workload import NO_CUTS
 from shoal.kinds.base import Trait
 from shoal.recoding.applied import PriceStats
 from shoal.recoding.column_cells import CellColumn
 from shoal.recoding.level_cells import level_cells, top_level
 from shoal.results import Score
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.workload import NO_CUTS
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.data.domain import Domain
+from shoal.data.rows import Rows
 from shoal.errors import ParameterError
 from shoal.kernels.posterior import reach
 from shoal.params import nearest
 from shoal.recoding.randomised import Randomised, code_of
-from shoal.table.domain import Domain
-from shoal.table.rows import Rows
 
 Query = Mapping[str, object]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shoal.data.column import FLAT, TREE, Column
 from shoal.measures.constraints import Constraint
 from shoal.measures.published import Labels
 from shoal.measures.scale import is_numeric, spans
-from shoal.table.column import FLAT, TREE, Column
 
 # What a column of numbers is taken to span, as a share of all, before there are groups.
 _FIRST = 0.1

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.column import TREE, Column
+from shoal.data.hierarchy import ROOT
+from shoal.data.values import format_number
 from shoal.errors import ParameterError
-from shoal.hierarchy.hierarchy import ROOT
-from shoal.hierarchy.values import format_number
 from shoal.measures.published import Labels, Reach, Side, sides_of_boundary
 from shoal.measures.scale import exact_number, is_numeric
 from shoal.params import nearest, real
-from shoal.table.column import TREE, Column
 
 _KEYS = ("column", "separate", "boundary", "importance", "keep")
 _FORM = '{ column = "age", boundary = 20, importance = 10 } or { column = "sex", separate = ["F", "M"] }'

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.data.column import Column
 from shoal.measures.scale import is_numeric, level_groups, spans
 from shoal.recoding.applied import PriceStats
 from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
-from shoal.table.column import Column
 
 
 def detail_shares(column: Column) -> np.ndarray:

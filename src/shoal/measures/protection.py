@@ -8,13 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.data.column import FLAT, closeness
+from shoal.data.policies import policy_of
 from shoal.kernels import rules as kernel
 from shoal.kinds.base import Trait
 from shoal.measures.base import NOTHING_RELEASED, Measure
 from shoal.recoding.applied import PriceStats
-from shoal.table.closeness import closeness
-from shoal.table.column import FLAT
-from shoal.table.policies import policy_of
 
 # A class whose S-diversity is above this has next to no spread left.
 _EXPOSED = 0.9

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.data.column import Column
+from shoal.data.domain import Domain
 from shoal.errors import ParameterError
 from shoal.kinds.base import Trait
 from shoal.measures.association import Joints, association_weights, pairs
@@ -20,8 +22,6 @@ from shoal.measures.kept import breaking_cells
 from shoal.measures.scale import level_groups
 from shoal.params import choice, real
 from shoal.recoding.applied import PriceStats
-from shoal.table.column import Column
-from shoal.table.domain import Domain
 
 _OWNER = "research value"
 

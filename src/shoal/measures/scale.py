@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
-from shoal.table.column import TREE, Column
+from shoal.data.column import TREE, Column
 
 
 def is_numeric(column: Column) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.texts import spelling_facts
 from shoal.recoding.applied import Released
-from shoal.table.invisible import spelling_facts
 
 
 def release_facts(released: Released) -> dict[str, Any]:

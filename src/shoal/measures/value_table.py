@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.column import Column
+from shoal.data.domain import Domain
 from shoal.measures.published import Labels
 from shoal.measures.research import ResearchValue
-from shoal.table.column import Column
-from shoal.table.domain import Domain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from shoal.data.column import Column
+from shoal.data.domain import Domain, Joint
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kinds.base import Kind, Trait
 from shoal.measures.detail import detail_shares
@@ -12,8 +14,6 @@ from shoal.measures.kept import rule_facts
 from shoal.measures.published import Labels
 from shoal.measures.research import ResearchValue
 from shoal.recoding.applied import PriceStats
-from shoal.table.column import Column
-from shoal.table.domain import Domain, Joint
 
 # An inner level that keeps less of a column's value than this hardly counts in a search.
 _WORTHLESS = 0.05

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.data.stats import Attribute, value_text
 from shoal.errors import ParameterError
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import real, whole
-from shoal.table.stats import Attribute, value_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.stats import Attribute, attribute
 from shoal.errors import ParameterError
 from shoal.grammar import combination
 from shoal.kernels import rules as kernel
 from shoal.models.rules import Reference, Rule, adds_up, size_rule
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.stats import Attribute, attribute
 
 
 @dataclass(frozen=True, kw_only=True)

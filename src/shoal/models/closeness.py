@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.stats import Attribute, sensitive_columns
 from shoal.errors import ParameterError
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule
 from shoal.params import choice, real
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.stats import Attribute, sensitive_columns
 
 DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
 INPUT, RELEASED = "input", "released"

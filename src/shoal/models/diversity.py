@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.data.stats import Attribute
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import real, whole
-from shoal.table.stats import Attribute
 
 
 @dataclass(frozen=True, kw_only=True)

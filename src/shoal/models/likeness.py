@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.data.stats import Attribute
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.closeness import INPUT, RELEASED
 from shoal.models.rules import DISCLOSURE, Reference, Rule
 from shoal.params import choice, real
-from shoal.table.stats import Attribute
 
 BASIC, ENHANCED = "basic", "enhanced"
 # The share of a value that the table lacks, which is over any cap.

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from shoal.data.column import closeness
+from shoal.data.domain import Domain
+from shoal.data.stats import Attribute
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model, numeric_column
 from shoal.models.rules import Reference, Rule
 from shoal.params import real, whole
-from shoal.table.closeness import closeness
-from shoal.table.domain import Domain
-from shoal.table.stats import Attribute
 
 
 @dataclass(frozen=True, kw_only=True)

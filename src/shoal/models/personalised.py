@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.data.domain import Domain
+from shoal.data.stats import Attribute
 from shoal.errors import ParameterError
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import BREACH, Reference, Rule
 from shoal.params import real, whole
-from shoal.table.domain import Domain
-from shoal.table.stats import Attribute
 
 
 @dataclass(frozen=True, kw_only=True)

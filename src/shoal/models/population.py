@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.data.domain import Domain
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import MATCHES, PRESENCE, Reference, Rule, size_rule
 from shoal.params import real, whole
-from shoal.table.domain import Domain
 
 
 @dataclass(frozen=True, kw_only=True)

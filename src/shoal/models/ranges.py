@@ -6,16 +6,15 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.data.column import FLAT, Column, closeness
+from shoal.data.domain import Domain
+from shoal.data.policies import policy_of
+from shoal.data.stats import Attribute
 from shoal.errors import ParameterError
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule
 from shoal.params import real
-from shoal.table.closeness import closeness
-from shoal.table.column import FLAT, Column
-from shoal.table.domain import Domain
-from shoal.table.policies import policy_of
-from shoal.table.stats import Attribute
 
 
 def _single_column(model: Model, one: Attribute) -> Column:

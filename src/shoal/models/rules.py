@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from shoal.data.domain import Domain
+from shoal.data.stats import Attribute, GroupStats
 from shoal.kernels import rules as kernel
-from shoal.table.domain import Domain
-from shoal.table.stats import Attribute, GroupStats
 
 _EMPTY = np.empty(0, dtype=np.float64)
 _NO_TREE = np.empty((0, 0), dtype=np.int32)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from shoal.data.domain import Domain
+from shoal.data.stats import Attribute
 from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import whole
-from shoal.table.domain import Domain
-from shoal.table.stats import Attribute
 
 
 @dataclass(frozen=True, kw_only=True)

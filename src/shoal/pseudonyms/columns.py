@@ -8,6 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import code_dates
+from shoal.data.keys import Keys
+from shoal.data.rows import ArrayRows
+from shoal.data.schema import Schema
 from shoal.errors import ParameterError
 from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.sensitive import code_sensitive
@@ -15,10 +19,6 @@ from shoal.pseudonyms.shifts import shift_dates
 from shoal.pseudonyms.tokens import KEY_BYTES, tokens
 from shoal.recoding.applied import Released
 from shoal.recoding.rewriting import Beside, Rewriting, Whole, rewritten
-from shoal.table.coding import code_dates
-from shoal.table.keys import Keys
-from shoal.table.rows import ArrayRows
-from shoal.table.schema import Schema
 
 
 def refuse_idle_key(schema: Schema, token_key: SecretKey | None) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import code_dates, code_numbers
+from shoal.data.schema import ColumnSpec
+from shoal.data.values import format_date, format_number
 from shoal.errors import DomainError, ParameterError
-from shoal.hierarchy.values import format_date, format_number
 from shoal.params import choice
 from shoal.pseudonyms.secrets import Secret
-from shoal.table.coding import code_dates, code_numbers
-from shoal.table.schema import ColumnSpec
 
 RULES = ("scaled", "paper", "table8")
 _NEAR_ONE = 0.999

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import code_dates, code_numbers
+from shoal.data.column import Column
+from shoal.data.schema import ColumnSpec
 from shoal.errors import DomainError, ParameterError
 from shoal.params import choice, nearest, whole
 from shoal.pseudonyms.grades import RULES, GradingTable, correlation
 from shoal.pseudonyms.secrets import Secret
-from shoal.table.coding import code_dates, code_numbers
-from shoal.table.column import Column
-from shoal.table.schema import ColumnSpec
 
 BINNINGS = ("equal_width", "quantile")
 _EPOCH = date(1970, 1, 1).toordinal()

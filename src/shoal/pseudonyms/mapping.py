@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.column import Column
+from shoal.data.hierarchy import MISSING, ROOT
+from shoal.data.keys import Keys
 from shoal.errors import DomainError, ParameterError
-from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.params import nearest
 from shoal.pseudonyms.grading import look_up
 from shoal.pseudonyms.secrets import MappingTable, Secret
-from shoal.table.column import Column
-from shoal.table.keys import Keys
 
 
 @dataclass(frozen=True, kw_only=True)

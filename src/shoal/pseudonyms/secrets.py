@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from shoal.data.coding import canonical_text
 from shoal.errors import DomainError, InputError, ParameterError, UserError
 from shoal.pseudonyms.tokens import check_key, tokens
-from shoal.table.coding import canonical_text
 
 
 class Secret:

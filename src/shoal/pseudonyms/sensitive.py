@@ -14,6 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Together
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.keys import Keys
+from shoal.data.stats import counted_by_rows
 from shoal.errors import ParameterError
 from shoal.kinds.base import Kind, Trait
 from shoal.kinds.codings import GRADED, MAPPING
@@ -22,11 +27,6 @@ from shoal.pseudonyms.mapping import Prefixes
 from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.recoding.applied import Released
 from shoal.recoding.exact import with_values
-from shoal.table.classmap import Together
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.keys import Keys
-from shoal.table.stats import counted_by_rows
 
 # Fewer known values are none to attack, and their codes hide nobody.
 _LEAST = 2

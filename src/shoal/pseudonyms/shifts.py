@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from shoal.data.coding import canonical_text, code_dates
+from shoal.data.schema import ColumnSpec
 from shoal.errors import DomainError, InputError
 from shoal.params import whole
 from shoal.pseudonyms.tokens import check_key, keyed_digests
-from shoal.table.coding import canonical_text, code_dates
-from shoal.table.schema import ColumnSpec
 
 # The first and last day that has an ISO date, counted from 1970.
 _FIRST, _LAST = -719162, 2932896

@@ -6,9 +6,9 @@ import hmac
 
 import polars as pl
 
+from shoal.data.coding import canonical_text
 from shoal.errors import InternalError, ParameterError
 from shoal.params import whole
-from shoal.table.coding import canonical_text
 
 KEY_BYTES = 32
 _LEAST_BITS, _MOST_BITS = 128, 256

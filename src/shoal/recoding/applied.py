@@ -9,6 +9,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Cells, Grouped, Nodes, RowIds, Together
+from shoal.data.column import FLAT, TREE, Column
+from shoal.data.domain import Domain, Joint, classes_of
+from shoal.data.rows import ArrayRows, Rows, in_memory, with_codes
+from shoal.data.stats import Attribute, GroupStats, Histogram, attribute, counted_by_rows
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_ranges, group_rows
 from shoal.kinds.base import Kind
@@ -21,13 +27,6 @@ from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
 from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
 from shoal.recoding.set_cells import SetCells
-from shoal.table.classmap import Cells, Grouped, Nodes, RowIds, Together
-from shoal.table.column import FLAT, TREE, Column
-from shoal.table.domain import Domain, Joint
-from shoal.table.membership import classes_of
-from shoal.table.rows import ArrayRows, Rows, in_memory, with_codes
-from shoal.table.stats import Attribute, GroupStats, Histogram, attribute, counted_by_rows
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.hierarchy.hierarchy import ROOT
+from shoal.data.column import TREE
+from shoal.data.hierarchy import ROOT
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Subtree
-from shoal.table.column import TREE
 
 _EVERYTHING = 1 - 1e-12
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.data.column import FLAT, TREE, Column
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_ranges
 from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.set_cells import SetCells
-from shoal.table.column import FLAT, TREE, Column
 
 
 def block_cells(column: Column, blocks: np.ndarray | None) -> tuple[CellColumn, np.ndarray]:

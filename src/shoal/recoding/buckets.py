@@ -7,10 +7,10 @@ from collections.abc import Collection
 import numpy as np
 import polars as pl
 
+from shoal.data.keys import Keys
 from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published, publish, written
 from shoal.recoding.recodings import Bucketed
-from shoal.table.keys import Keys
 
 # The stream of draws that a table of sensitive values is put in order by.
 SENSITIVE_ORDER = "sensitive order"

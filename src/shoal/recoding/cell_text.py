@@ -25,9 +25,9 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from shoal.data.hierarchy import MISSING
+from shoal.data.hierarchy import ROOT as STAR
 from shoal.errors import InputError, InternalError
-from shoal.hierarchy.hierarchy import MISSING
-from shoal.hierarchy.hierarchy import ROOT as STAR
 from shoal.params import choice
 
 if TYPE_CHECKING:

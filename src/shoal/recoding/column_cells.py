@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.data.column import Column
+from shoal.data.dictionary import number_texts
+from shoal.data.hierarchy import MISSING, ROOT
 from shoal.kernels.grouping import group_ranges, group_rows
 from shoal.recoding.cell_text import format_set, interval_texts
 from shoal.recoding.snap import snap_outward
 from shoal.recoding.styles import midpoints
-from shoal.table.column import Column
-from shoal.table.dictionaries import number_texts
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from shoal.data.column import counted
+from shoal.data.dictionary import Coded, code_column
+from shoal.data.keys import key_hashes
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.recoding.recodings import Counterfeits, Grouping, Recoding
-from shoal.table.column import counted
-from shoal.table.dictionaries import Coded, code_column
-from shoal.table.keys import key_hashes
-from shoal.table.table import Table
 
 
 def refuse_counterfeits(table: Table) -> None:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import canonical_text
+from shoal.data.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.data.values import format_number
 from shoal.errors import InputError
-from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
-from shoal.hierarchy.values import format_number
 from shoal.recoding import cell_text as grammar
 from shoal.recoding.cell_text import interval_texts
-from shoal.table.coding import canonical_text
 
 _EPOCH = date(1970, 1, 1).toordinal()
 

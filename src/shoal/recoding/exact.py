@@ -8,19 +8,18 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Cells, Grouped, RowIds
+from shoal.data.column import Column
+from shoal.data.domain import Packing, distinct
+from shoal.data.rows import ArrayRows, BatchedRows, Rows, in_batches, with_codes
+from shoal.data.table import Table
+from shoal.data.texts import is_text
 from shoal.kernels.grouping import group_rows
 from shoal.recoding.applied import Released
 from shoal.recoding.level_cells import level_cells
 from shoal.recoding.recodings import Averaged, Bucketed, Coded, Perturbed, Redrawn
 from shoal.recoding.redrawing import Anew, Redrawing
 from shoal.recoding.rewriting import ByClass, ByCode
-from shoal.table.classmap import Cells, Grouped, RowIds
-from shoal.table.column import Column
-from shoal.table.distinct import distinct
-from shoal.table.holding import is_text
-from shoal.table.packing import Packing
-from shoal.table.rows import ArrayRows, BatchedRows, Rows, in_batches, with_codes
-from shoal.table.table import Table
 
 
 def unchanged(rows: Rows, recoding: Coded) -> Released:

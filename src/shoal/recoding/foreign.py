@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import canonical_text
+from shoal.data.hierarchy import MISSING, ROOT
 from shoal.errors import InputError
-from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.recoding import cell_text as grammar
 from shoal.recoding.cover import Cover, cover_column
-from shoal.table.coding import canonical_text
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _LAST = "\U0010ffff"

@@ -13,12 +13,12 @@ from math import comb
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import Items
+from shoal.data.column import Column
+from shoal.data.stats import Histogram, counted_by_rows
 from shoal.errors import ParameterError
 from shoal.kernels.itemsets import anonymise_items, fewest_sharing
 from shoal.recoding.applied import Released
-from shoal.table.column import Column
-from shoal.table.items import Items
-from shoal.table.stats import Histogram, counted_by_rows
 
 _MOST = 1 << 27  # combinations of items of one class that are counted at a time
 _WIDEST = 1 << 62

@@ -12,15 +12,15 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.coding import canonical_text
+from shoal.data.dictionary import in_order
+from shoal.data.domain import Domain
+from shoal.data.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.data.hierarchy_files import build
+from shoal.data.table import Table
 from shoal.errors import InputError
-from shoal.hierarchy.files import build
-from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.recoding.foreign import Span, span
 from shoal.recoding.meeting import is_readable
-from shoal.table.coding import canonical_text
-from shoal.table.dictionaries import in_order
-from shoal.table.domain import Domain
-from shoal.table.table import Table
 
 Row = Sequence[str | None]
 

@@ -21,10 +21,10 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import canonical_text
+from shoal.data.hierarchy import MISSING, ROOT
 from shoal.errors import InputError
-from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.recoding.cover import Cover
-from shoal.table.coding import canonical_text
 
 LIMIT = 0.5
 _MARKED = (ROOT, MISSING)

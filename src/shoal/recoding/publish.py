@@ -9,17 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.data.coding import canonical_text, numbered
+from shoal.data.column import file_columns
+from shoal.data.domain import Domain
+from shoal.data.hierarchy import MISSING, ROOT
+from shoal.data.keys import Keys
+from shoal.data.table import Table
+from shoal.data.texts import all_held, is_text, placed, told
 from shoal.recoding.applied import Released
 from shoal.recoding.cell_text import escape
 from shoal.recoding.column_cells import CellColumn, IntervalCells
 from shoal.recoding.styles import inner_bounds, typed
-from shoal.table.coding import canonical_text, numbered
-from shoal.table.domain import Domain
-from shoal.table.holding import all_held, is_text, placed, told
-from shoal.table.keys import Keys
-from shoal.table.styles import file_columns
-from shoal.table.table import Table
 
 # The stream of draws that rows are put in order by.
 RELEASE_ORDER = "release order"

@@ -9,13 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_rows
 from shoal.params import nearest
 from shoal.recoding.recodings import Redrawn
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Cells, RowIds, class_numbers
 from shoal.kinds.base import Kind
 from shoal.kinds.bucketised import BUCKETISED
 from shoal.kinds.generalised import GENERALISED
@@ -17,7 +18,6 @@ from shoal.kinds.perturbed import PERTURBED
 from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.kinds.randomised import RANDOMISED
 from shoal.recoding.redrawing import Redrawing
-from shoal.table.classmap import Cells, RowIds, class_numbers
 
 
 @dataclass(frozen=True, kw_only=True)

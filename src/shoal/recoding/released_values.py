@@ -13,6 +13,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Cells, Grouped, Nodes, RowIds, Together
+from shoal.data.coding import as_integers, infer_type
+from shoal.data.column import TREE, Column
+from shoal.data.dictionary import number_texts
+from shoal.data.domain import Domain, classes_of
+from shoal.data.stats import counted_by_rows
 from shoal.errors import InputError
 from shoal.kernels.grouping import group_ranges, group_rows
 from shoal.recoding.applied import Released
@@ -20,13 +26,6 @@ from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.recodings import Blocks, CellGrouping, Grouping, Starred
 from shoal.recoding.rewriting import ByRow
 from shoal.recoding.set_cells import SetCells
-from shoal.table.classmap import Cells, Grouped, Nodes, RowIds, Together
-from shoal.table.coding import as_integers, infer_type
-from shoal.table.column import TREE, Column
-from shoal.table.dictionaries import number_texts
-from shoal.table.domain import Domain
-from shoal.table.membership import classes_of
-from shoal.table.stats import counted_by_rows
 
 
 def from_released_values(released: Released) -> Released:

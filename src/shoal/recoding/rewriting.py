@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from shoal.table.table import Table
+from shoal.data.table import Table
 
 
 class Beside(Protocol):

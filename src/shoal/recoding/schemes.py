@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from shoal.data.hierarchy import Hierarchy
 from shoal.errors import ParameterError
-from shoal.hierarchy.hierarchy import Hierarchy
 
 Labels = Mapping[str, str | Collection[str]]
 

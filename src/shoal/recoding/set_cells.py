@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.data.column import Column
+from shoal.data.hierarchy import MISSING, ROOT
 from shoal.kernels.histograms import group_sets, number_sets
 from shoal.recoding.cell_text import format_set
 from shoal.recoding.column_cells import CellColumn
-from shoal.table.column import Column
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.table.column import INTERVAL, Column
-from shoal.table.domain import Domain
+from shoal.data.column import INTERVAL, Column
+from shoal.data.domain import Domain
 
 _STEPS = (1, 2, 5, 10)
 # Fractions of more digits than these are as good as continuous.

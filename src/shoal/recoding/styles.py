@@ -8,9 +8,9 @@ from decimal import Context, Decimal
 import numpy as np
 import polars as pl
 
+from shoal.data.column import Column
+from shoal.data.values import format_number
 from shoal.errors import SchemaError
-from shoal.hierarchy.values import format_number
-from shoal.table.column import Column
 
 # Digits that a float surely keeps: more would only show how it was rounded.
 _FLOAT_DIGITS = 15

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.classes import Cells
+from shoal.data.rows import ArrayRows, Frequency, PeopledRows, in_memory
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.params import real, whole
 from shoal.results import Risk
@@ -29,9 +32,6 @@ from shoal.risk.reidentify import (
 from shoal.risk.report import RecordRisks, RiskReport
 from shoal.risk.suda import class_scores, dis_figure, dis_scores, find_uniques, summarise
 from shoal.risk.uniqueness import uniqueness_figures
-from shoal.table.classmap import Cells
-from shoal.table.rows import ArrayRows, Frequency, PeopledRows, in_memory
-from shoal.table.table import Table
 
 Progress = Callable[[str], None]
 # Whom so few quasi-identifiers single out stands out in any population.

@@ -14,16 +14,16 @@ import numpy as np
 import polars as pl
 
 from shoal.catalogue import load
+from shoal.data.domain import Domain
+from shoal.data.rows import Frequency, PeopledRows
+from shoal.data.schema import Schema
+from shoal.data.stats import GroupStats
 from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge, Judgement
 from shoal.risk.cells import as_it_stands
 from shoal.risk.classes import counted_rows, homogeneous_share
 from shoal.risk.wildcard import wildcard_stats
-from shoal.table.domain import Domain
-from shoal.table.rows import Frequency, PeopledRows
-from shoal.table.schema import Schema
-from shoal.table.stats import GroupStats
 
 
 @dataclass(frozen=True, kw_only=True)

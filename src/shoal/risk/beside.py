@@ -9,6 +9,13 @@ import numpy as np
 import polars as pl
 
 from shoal.catalogue import load
+from shoal.data.classes import Cells, Grouped, RowIds, Together
+from shoal.data.column import file_columns
+from shoal.data.domain import distinct
+from shoal.data.rows import Frequency, Rows, with_codes
+from shoal.data.table import Table
+from shoal.data.texts import is_held, is_text, told
+from shoal.data.value_index import number_cells
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.grouping import group_rows, number_keys
 from shoal.kinds.base import Trait
@@ -19,13 +26,6 @@ from shoal.results import Risk
 from shoal.risk.classes import Classes, every_cell, group_table, homogeneous_share, people
 from shoal.risk.exposure import by_column, journalist, shape
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
-from shoal.table.classmap import Cells, Grouped, RowIds, Together
-from shoal.table.distinct import distinct
-from shoal.table.holding import is_held, is_text, told
-from shoal.table.numbering import number_cells
-from shoal.table.rows import Frequency, Rows, with_codes
-from shoal.table.styles import file_columns
-from shoal.table.table import Table
 
 _THRESHOLD = 0.2
 _STAR = "*"

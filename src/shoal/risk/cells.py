@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.build import build_table
+from shoal.data.policies import set_policies
+from shoal.data.schema import ColumnSpec, Schema
+from shoal.data.table import Table
 from shoal.errors import SchemaError
-from shoal.table.building import build_table
-from shoal.table.policies import set_policies
-from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.table import Table
 
 
 def as_it_stands(

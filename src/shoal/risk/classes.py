@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 
 from shoal.catalogue import load
+from shoal.data.classes import Cells
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.rows import Frequency, PeopledRows, Rows
+from shoal.data.stats import GroupStats
+from shoal.data.table import Table
 from shoal.errors import InputError, SchemaError
 from shoal.kernels.grouping import group_rows, number_keys
 from shoal.models.judge import Judge, Judgement
 from shoal.params import nearest
-from shoal.table.classmap import Cells
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.rows import Frequency, PeopledRows, Rows
-from shoal.table.stats import GroupStats
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
+from shoal.data.classes import Cells
+from shoal.data.rows import Frequency, Rows
 from shoal.kernels.grouping import group_rows
 from shoal.risk.report import Contribution
-from shoal.table.classmap import Cells
-from shoal.table.rows import Frequency, Rows
 
 
 def contributions(

@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
+from shoal.data.domain import Domain
+from shoal.data.rows import PeopledRows
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.params import real, whole
 from shoal.risk.classes import counted_rows
 from shoal.risk.report import FoundSet
-from shoal.table.domain import Domain
-from shoal.table.rows import PeopledRows
-from shoal.table.table import Table
 
 _ROLES = ("quasi", "sensitive", "neutral")
 # Each is one pass over the rows.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shoal.data.domain import Domain
 from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
 from shoal.results import Risk
 from shoal.risk.beside import before_and_after, counted_before_and_after
-from shoal.table.domain import Domain
 
 _FOUND, _AMONG = "prosecutor-max", "journalist-max"
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Cells, Grouped, RowIds
+from shoal.data.rows import ArrayRows, Frequency, PeopledRows, Rows
 from shoal.kernels.grouping import group_rows
 from shoal.recoding.applied import Released
 from shoal.recoding.matching import matching_people
@@ -18,8 +20,6 @@ from shoal.results import Risk
 from shoal.risk.classes import Classes
 from shoal.risk.contributions import contributions
 from shoal.risk.reidentify import journalist_figures, risk_curve
-from shoal.table.classmap import Cells, Grouped, RowIds
-from shoal.table.rows import ArrayRows, Frequency, PeopledRows, Rows
 
 # Where each bar of a plot of class sizes begins.
 BINS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 51, 101, 501, 1001)

@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
+from shoal.data.coding import code_texts
+from shoal.data.table import Table
 from shoal.errors import InputError, SchemaError
 from shoal.params import nearest
 from shoal.results import Risk
 from shoal.risk.reidentify import counted, estimated
-from shoal.table.coding import code_texts
-from shoal.table.table import Table
 
 
 def household_figures(

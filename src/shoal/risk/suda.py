@@ -18,14 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.data.domain import Domain
+from shoal.data.rows import Frequency, PeopledRows
 from shoal.errors import ParameterError
 from shoal.kernels.suda import extend_uniques, new_uniques
 from shoal.results import Risk
 from shoal.risk.classes import Classes
 from shoal.risk.individual import Z
 from shoal.risk.report import SudaSummary
-from shoal.table.domain import Domain
-from shoal.table.rows import Frequency, PeopledRows
 
 MOST_KEYS = 62
 

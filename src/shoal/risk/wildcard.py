@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shoal.data.rows import PeopledRows
+from shoal.data.stats import Attribute, GroupStats, Histogram, Key
 from shoal.kernels.grouping import group_rows
-from shoal.table.rows import PeopledRows
-from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 
 def wildcard_stats(

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from shoal.hierarchy.values import format_number
+from shoal.data.dates import look_at
+from shoal.data.values import format_number
 from shoal.io.written import Notation
 from shoal.starting import looks
 from shoal.starting.notations import PLAIN, Numbers, markers_of, non_answers_of, numbers_of, sentinels_of, words_among
 from shoal.starting.words import kind_of_name
-from shoal.table.dates import look_at
 
 _ISO = r"^\d{4}-\d{2}-\d{2}$"
 # A text that so many rows have among dates is a habit of whoever wrote them; a rarer one is somebody's cell.

@@ -13,10 +13,10 @@ from shoal.params import nearest
 if TYPE_CHECKING:
     import numpy as np
 
-    from shoal.hierarchy.hierarchy import Hierarchy
+    from shoal.data.column import Column
+    from shoal.data.hierarchy import Hierarchy
+    from shoal.data.rows import Rows
     from shoal.io.recipes import Recipe
-    from shoal.table.column import Column
-    from shoal.table.rows import Rows
 
 Step = Callable[[str], None]
 # What goes with a value is looked at in so many groups of an ordered column, and not at all in columns of more values.
@@ -85,8 +85,8 @@ def recipe_trees(source: Path, names: Sequence[str], step: Step) -> list[tuple[H
 
 def recipe_tree(recipe: Recipe, known: Known) -> Hierarchy:
     """The hierarchy that a recipe gives a column."""
-    from shoal.hierarchy.files import build
-    from shoal.hierarchy.hierarchy import MISSING
+    from shoal.data.hierarchy import MISSING
+    from shoal.data.hierarchy_files import build
 
     entry = recipe.hierarchies[known.name]
     if isinstance(entry, str):
@@ -99,7 +99,7 @@ def recipe_tree(recipe: Recipe, known: Known) -> Hierarchy:
 
 def file_rows(path: Path, name: str, separator: str | None) -> list[list[str]]:
     """The lines of a hierarchy file, whichever usual separator it has, without a header."""
-    from shoal.hierarchy.files import header_of, read_rows
+    from shoal.data.hierarchy_files import header_of, read_rows
 
     rows = read_rows(path, name, separator or _separator_of(path))
     return rows if header_of(name, rows) is None else rows[1:]
@@ -173,8 +173,8 @@ def _of_file(path: Path, names: Sequence[str], beside: Sequence[str], how: Readi
 
 
 def _known(rows: Rows, name: str, role: str | None, beside: Sequence[str]) -> Known:
-    from shoal.hierarchy.hierarchy import MISSING
-    from shoal.table.dictionaries import in_order
+    from shoal.data.dictionary import in_order
+    from shoal.data.hierarchy import MISSING
 
     column = rows.domain.columns[name]
     texts = column.texts.to_list()
@@ -227,7 +227,7 @@ def check_export(path: Path, replace: bool, recipe: Path) -> Path:
 
 def write_tree(tree: Hierarchy, place: Path) -> None:
     """Write a hierarchy for its owner's eyes, whole or not at all."""
-    from shoal.hierarchy.files import write_csv
+    from shoal.data.hierarchy_files import write_csv
 
     write_csv(tree, place)
     place.chmod(0o600)
@@ -240,7 +240,7 @@ def column_of(tree: Hierarchy, path: Path, column: str | None, how: Reading, ste
 
 def file_tree(path: Path, name: str | None, separator: str | None) -> Hierarchy:
     """A hierarchy file as a hierarchy."""
-    from shoal.hierarchy.hierarchy import Hierarchy
+    from shoal.data.hierarchy import Hierarchy
 
     called = name or path.stem
     if not path.is_file():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from shoal.hierarchy.suggest import Suggestion, suggest
+from shoal.data.coding import canonical_text
+from shoal.data.hierarchy_suggest import Suggestion, suggest
 from shoal.starting.columns import Facts
-from shoal.table.coding import canonical_text
 
 _MOST_VALUES = 20_000
 

@@ -19,6 +19,9 @@ from shoal.attacks.case import AttackCase, View
 from shoal.attacks.run import make_case
 from shoal.attacks.subjects import Subjects
 from shoal.attacks.views import attacked_columns, public_view
+from shoal.data.coding import canonical_text
+from shoal.data.column import counted
+from shoal.data.keys import Keys, key_hashes
 from shoal.engines.kept import KeptRows, StoredBatch
 from shoal.engines.stored import StoredRows
 from shoal.errors import InputError, ParameterError
@@ -28,9 +31,6 @@ from shoal.recoding.applied import Released
 from shoal.recoding.labels import publisher_manifest
 from shoal.recoding.publish import Publishing
 from shoal.streaming.release import Judged
-from shoal.table.coding import canonical_text
-from shoal.table.column import counted
-from shoal.table.keys import Keys, key_hashes
 
 # Rows of the people that are attacked, where nobody says how many.
 SAMPLE = 10_000

@@ -11,17 +11,17 @@ import polars as pl
 
 from shoal.attacks.base import AttackFigure, figure
 from shoal.attacks.required import Measured, attack_release
+from shoal.data.classes import RowIds
+from shoal.data.coding import canonical_text
+from shoal.data.keys import Keys, key_hashes
+from shoal.data.schema import Schema
+from shoal.data.table import Table
 from shoal.engines.kept import KeptRows, StoredBatch
 from shoal.engines.memory import MemoryRows
 from shoal.kinds.base import Trait
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Perturbed, Recoding, Redrawn
 from shoal.recoding.rewriting import rewritten
-from shoal.table.classmap import RowIds
-from shoal.table.coding import canonical_text
-from shoal.table.keys import Keys, key_hashes
-from shoal.table.schema import Schema
-from shoal.table.table import Table
 
 # Rows that are attacked where nobody says how many memory holds.
 SAMPLE = 1 << 20

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import RowIds
+from shoal.data.keys import Keys
 from shoal.engines.kept import Publisher, StoredBatch
 from shoal.engines.shuffled import by_bits
 from shoal.engines.stored import StoredRows
@@ -17,8 +19,6 @@ from shoal.recoding.applied import Released
 from shoal.recoding.buckets import SENSITIVE_ORDER, group_name, permuted
 from shoal.recoding.publish import RELEASE_ORDER, released_columns
 from shoal.recoding.recodings import Bucketed
-from shoal.table.classmap import RowIds
-from shoal.table.keys import Keys
 
 # Random bits of a row are of so many.
 _BITS = 64

@@ -11,6 +11,9 @@ from typing import Any, Protocol
 
 from shoal.algorithms.base import Algorithm
 from shoal.catalogue import load, make
+from shoal.data.derive import changes
+from shoal.data.keys import Keys
+from shoal.data.sampling import Sampling
 from shoal.engines.base import Keeping as Writable
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError, RecipeError
@@ -37,9 +40,6 @@ from shoal.streaming.release import MEMORY as MOST_MEMORY
 from shoal.streaming.release import Judged, Stream
 from shoal.streaming.unordered import refuse_keyless
 from shoal.streaming.unserved import CLUSTER, refuse_misplaced, refuse_unserved
-from shoal.table.keys import Keys
-from shoal.table.preparing import changes
-from shoal.table.sampling import Sampling
 from shoal.verify.folder import MANIFEST
 
 

@@ -23,6 +23,8 @@ import polars as pl
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.parted import grouped_in_parts
 from shoal.attacks.base import AttackFigure
+from shoal.data.keys import Keys
+from shoal.data.table import crowded
 from shoal.engines.ahead import ahead, begun
 from shoal.engines.kept import KeptRows, Publisher, StoredBatch
 from shoal.engines.stored import StoredRows
@@ -66,8 +68,6 @@ from shoal.streaming.given import Given, person_frames
 from shoal.streaming.grouped import Buckets
 from shoal.streaming.held import refuse_unheld
 from shoal.streaming.showing import Showing
-from shoal.table.keys import Keys
-from shoal.table.table import crowded
 from shoal.verify.gate import Gate
 from shoal.verify.leaks import Leaks
 from shoal.verify.staged import check_staged

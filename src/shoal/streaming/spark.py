@@ -16,6 +16,7 @@ from typing import Any
 import tomlkit
 
 from shoal.catalogue import make
+from shoal.data.keys import Keys
 from shoal.engines.cluster import need_spark, observed, refuse_broken_lines, refuse_old, session, told
 from shoal.engines.spark import SparkRows
 from shoal.errors import InputError, ParameterError, RecipeError
@@ -30,7 +31,6 @@ from shoal.pipeline import Progress
 from shoal.pseudonyms.secrets import Secret
 from shoal.streaming.recipes import opened_on, stream_of
 from shoal.streaming.unserved import CLUSTER, refuse_unserved
-from shoal.table.keys import Keys
 from shoal.verify.types import Check, Verdict
 
 

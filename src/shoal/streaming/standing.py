@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.keys import Keys
 from shoal.engines.kept import KeptRows
 from shoal.engines.postgres import connected
 from shoal.errors import SchemaError
@@ -22,7 +23,6 @@ from shoal.pipeline import Progress
 from shoal.risk.cells import Standing
 from shoal.streaming.recipes import engine_of, source_of
 from shoal.streaming.unserved import refuse_misplaced
-from shoal.table.keys import Keys
 from shoal.verify.folder import open_folder
 
 Cleaning = Callable[[pl.DataFrame], pl.DataFrame]

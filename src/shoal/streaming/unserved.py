@@ -6,6 +6,8 @@ from typing import Any
 
 from shoal.algorithms.base import Algorithm
 from shoal.catalogue import load
+from shoal.data.derive import refuse_batched
+from shoal.data.domain import Domain
 from shoal.errors import RecipeError
 from shoal.io.folders import refuse_among
 from shoal.io.recipes import Recipe
@@ -13,8 +15,6 @@ from shoal.io.relations import no_file
 from shoal.io.roles import schema_of
 from shoal.streaming.unordered import refuse_keyless
 from shoal.streaming.unread import refuse_read
-from shoal.table.domain import Domain
-from shoal.table.preparing import refuse_batched
 
 MEMORY = "memory"
 DATABASE = "postgres"  # the engine that reads from a database

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.table.gathering import Gathering, Numbered
-from shoal.table.invisible import is_odd
-from shoal.table.schema import Schema
+from shoal.data.gather import Gathering, Numbered
+from shoal.data.schema import Schema
+from shoal.data.texts import is_odd
 
 TALLY = {"what": pl.String, "col": pl.Int32, "t": pl.String, "w": pl.Int64, "n": pl.Int64}
 # Rows of a part by which a column that is not coded is looked at, such as for dates.

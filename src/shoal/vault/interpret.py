@@ -25,8 +25,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shoal.data.hierarchy import MISSING, ROOT
 from shoal.errors import DomainError, InputError, ParameterError
-from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.pseudonyms.grades import GradingTable
 from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.vault.forms import NUMBER, SIGN, before_span, behind_span, is_calculated, turned_before, turned_behind

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.table.history import set_ids
+from shoal.data.domain import set_ids
 from shoal.vault.known_before import Past
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from shoal.data.domain import History
+from shoal.data.table import Table
 from shoal.errors import GateError, InputError, RecipeError, RefusalError
 from shoal.io.locks import locked
 from shoal.io.publication import Bond
 from shoal.io.recipes import Recipe
 from shoal.models.base import Model
 from shoal.results import Release
-from shoal.table.history import History
-from shoal.table.table import Table
 from shoal.vault.intersection import Weakened, weakened
 from shoal.vault.registry import Registry, least_values
 from shoal.vault.registry_file import check_registry, open_registry, refuse_absent, refuse_forgotten, settle, stage

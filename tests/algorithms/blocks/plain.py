@@ -13,11 +13,11 @@ import polars as pl
 import shoal
 from shoal.algorithms.base import Problem
 from shoal.catalogue import make
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 TREE = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]]
 # The subtree cuts of that hierarchy, as blocks of its leaves.

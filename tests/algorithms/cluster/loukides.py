@@ -9,11 +9,11 @@ from typing import Any
 
 from shoal.algorithms.base import Problem
 from shoal.catalogue import make
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from tests.kernels.test_median import reference as subspaces_of
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import ORDER, Case, day

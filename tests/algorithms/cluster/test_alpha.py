@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.cluster.alpha import AlphaK, smallest_class
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
-from shoal.table.table import Table
 from tests.algorithms.cluster.naive import AlphaReference, as_sets, grouped, loss
 from tests.table.random_tables import Case, cases
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.cluster.bottomup import BottomUp
 from shoal.algorithms.cluster.topdown import TopDown
+from shoal.data.table import Table
 from shoal.io.source import read
-from shoal.table.table import Table
 from tests.algorithms.cluster.naive import TopDownReference, as_sets, bottom_up, grouped, loss
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.table.table import Table
+from shoal.data.table import Table
 from tests.conftest import many
 from tests.test_adult import COLUMNS
 

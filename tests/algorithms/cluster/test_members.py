@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.cluster.members import KMembers, KMembersP
+from shoal.data.policies import set_policies
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.table.policies import set_policies
 from tests.algorithms.cluster.naive import as_sets, grouped, increase, k_members, loss
 from tests.table.random_tables import ORDER, Case, cases, day
 

@@ -14,11 +14,11 @@ import shoal
 from shoal.algorithms.cluster.parts import Parts, equal_records, local_values
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import make
+from shoal.data.table import Table, take_rows
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
 from shoal.kernels.cores import use_cores
 from shoal.kernels.median_split import halve
-from shoal.table.table import Table, take_rows
 from shoal.verify.recheck import recheck
 from tests.algorithms.cluster.naive import as_sets, grouped
 from tests.strategies import frames

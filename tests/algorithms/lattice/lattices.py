@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
 from shoal.catalogue import load, make
+from shoal.data.classes import RowIds
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
@@ -21,9 +24,6 @@ from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import FullDomain
-from shoal.table.classmap import RowIds
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 ENGINE = MemoryEngine()
 LIMITS = (0.0, 0.1, 0.5, 1.0)

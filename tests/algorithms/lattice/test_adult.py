@@ -14,7 +14,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
 from shoal.catalogue import make
-from shoal.table.table import Table
+from shoal.data.table import Table
 from tests.algorithms.lattice.lattices import Case
 from tests.test_adult import COLUMNS
 

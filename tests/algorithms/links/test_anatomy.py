@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.anatomy import Anatomy
 from shoal.algorithms.links.roundrobin import deal
+from shoal.data.classes import RowIds
+from shoal.data.keys import Keys
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Bucketed
 from shoal.running import verify_release
-from shoal.table.classmap import RowIds
-from shoal.table.keys import Keys
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.lattice.lattices import cases as tree_cases
 from tests.strategies import frames

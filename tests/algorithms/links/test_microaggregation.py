@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.links.microaggregation import Microaggregation
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.recoding.recodings import Averaged
-from shoal.table.table import Table
 from tests.algorithms.lattice.lattices import Case
 from tests.strategies import frames
 from tests.test_adult import COLUMNS

@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from shoal import catalogue
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.personalised import PersonalisedAnonymity
+from shoal.data.classes import RowIds
+from shoal.data.guards import guards_of
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError, PolicyError
-from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
 from shoal.judging.feasible import vacuous
 from shoal.models.personalised import Personalised
 from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Subtree
 from shoal.running import verify_release
-from shoal.table.classmap import RowIds
-from shoal.table.guards import guards_of
-from shoal.table.table import Table
 from shoal.verify.personalised import breach_probabilities
 from tests.algorithms.lattice.lattices import Case, tree
 from tests.test_adult import COLUMNS, QUASI

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.random import RandomAnonymisation
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.measures.bias import relative_bias
 from shoal.measures.posterior import posterior
 from shoal.recoding.randomised import Randomised, describe_randomised
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from tests.algorithms.lattice.lattices import Case
 from tests.strategies import frames
 

@@ -16,6 +16,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.links.graded import Graded
 from shoal.algorithms.links.mapping import ValueMapping
 from shoal.algorithms.links.transform import TableTransform
+from shoal.data.keys import Keys
+from shoal.data.table import Table, take_rows
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import DomainError, ParameterError
 from shoal.io.source import read
@@ -23,8 +25,6 @@ from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Coded
-from shoal.table.keys import Keys
-from shoal.table.table import Table, take_rows
 from tests.golden.test_adult import COLUMNS, DROPPED
 
 ENGINE = MemoryEngine()

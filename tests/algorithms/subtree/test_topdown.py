@@ -16,11 +16,11 @@ import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.subtree.topdown import MEASURES, Cut, TopDownSubtree
 from shoal.catalogue import load
+from shoal.data.classes import RowIds
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import Subtree
-from shoal.table.classmap import RowIds
 from tests.algorithms.lattice.lattices import ENGINE, LIMITS, UP, Case, cases
 
 Nodes = dict[str, np.ndarray]

@@ -14,11 +14,13 @@ from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.none import NoAlgorithm
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.catalogue import load
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import GivenQueries
 from shoal.evaluation.reading import read_release
-from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
 from shoal.measures.protection import s_diversities
 from shoal.recoding.applied import Released, apply_recoding
@@ -26,8 +28,6 @@ from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.recodings import Grouping
 from shoal.recoding.schemes import recoding_kinds
 from shoal.risk.audit import audit
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import equals, info
 from shoal_papers.loukides.toc_common import group_ids

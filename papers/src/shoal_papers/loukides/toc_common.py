@@ -15,11 +15,11 @@ from shoal.algorithms.base import Algorithm
 from shoal.algorithms.cluster.members import KMembers, KMembersP
 from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.recoding.recodings import CellGrouping, Grouping
 from shoal.results import Release
-from shoal.table.table import Table
 from shoal_papers.adult import adult_hierarchies
 from shoal_papers.base import Claim, Context
 from shoal_papers.claims import checked

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.cluster.heuristics import delta_candidates
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError
-from shoal.table.table import Table
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import falls_with, info, within
 from shoal_papers.loukides.toc_common import (

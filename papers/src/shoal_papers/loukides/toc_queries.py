@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.data.keys import Keys
 from shoal.evaluation.estimate import answer, normalised_are
 from shoal.evaluation.queries import PointQueries
 from shoal.evaluation.reading import read_release
 from shoal.results import Release
-from shoal.table.keys import Keys
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, info, within
 from shoal_papers.loukides.toc_common import (

@@ -15,19 +15,19 @@ from shoal.algorithms.base import Algorithm
 from shoal.algorithms.cluster.upc import UPC
 from shoal.algorithms.lattice.incognito import Incognito
 from shoal.algorithms.links.personalised import PersonalisedAnonymity
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import Query
 from shoal.evaluation.reading import Reading, read_release
-from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.models.closeness import TCloseness
 from shoal.models.diversity import RecursiveCL
 from shoal.models.size import KAnonymity
 from shoal.results import Release
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from shoal_papers.base import Claim, Context
 from shoal_papers.claims import within
 from shoal_papers.plots import Series

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.hierarchy.builders import equal_width
+from shoal.data.hierarchy_builders import equal_width
 from shoal.io.source import read
 from shoal.models.size import KAnonymity
 from shoal.results import Release

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.partition.mondrian import Mondrian
-from shoal.hierarchy.hierarchy import Hierarchy
-from shoal.table.keys import Keys
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.keys import Keys
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, info, within
 from shoal_papers.loukides.upc_common import (

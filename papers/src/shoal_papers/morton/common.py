@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.hierarchy.builders import intervals
-from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_builders import intervals
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.io.source import read
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 from shoal_papers.adult import adult_hierarchies
 from shoal_papers.base import Context
 from shoal_papers.standins import StandIn

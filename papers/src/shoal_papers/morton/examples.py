@@ -10,14 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from shoal.hierarchy.builders import intervals
-from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.data.column import Column
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_builders import intervals
 from shoal.io.source import read
 from shoal.measures.constraints import Constraint
 from shoal.measures.detail import detail_shares
 from shoal.measures.research import ResearchValue, kept_importance
 from shoal.risk.audit import audit
-from shoal.table.column import Column
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import equals, info
 from shoal_papers.runs import worked_examples

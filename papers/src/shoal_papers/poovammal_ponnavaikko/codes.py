@@ -14,8 +14,8 @@ from shoal.algorithms.links.transform import TableTransform
 from shoal.attacks.base import AttackFigure
 from shoal.attacks.breaches import breaches
 from shoal.attacks.run import attack
-from shoal.table.column import Column
-from shoal.table.keys import Keys
+from shoal.data.column import Column
+from shoal.data.keys import Keys
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, checked, info, summary, within
 from shoal_papers.plots import Plot, Series

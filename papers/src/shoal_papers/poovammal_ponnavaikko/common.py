@@ -11,10 +11,10 @@ import polars as pl
 from shoal.algorithms.base import Algorithm
 from shoal.algorithms.links.mapping import ValueMapping
 from shoal.algorithms.links.transform import TableTransform
+from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.pseudonyms.secrets import Secret
 from shoal.results import Release
-from shoal.table.table import Table
 from shoal_papers.base import Context
 from shoal_papers.runs import release, sample
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.algorithms.links.graded import Graded
 from shoal.catalogue import load
+from shoal.data.classes import Cells
 from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
@@ -19,7 +20,6 @@ from shoal.models.judge import Judge
 from shoal.models.numeric import EpsM
 from shoal.pseudonyms.grades import GradingTable, correlation
 from shoal.risk.audit import AuditFigures, audit
-from shoal.table.classmap import Cells
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import checked, equals, info
 from shoal_papers.plots import Plot, Series

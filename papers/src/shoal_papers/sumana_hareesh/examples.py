@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.hierarchy_builders import prefix
 from shoal.errors import InfeasibleError
-from shoal.hierarchy.builders import prefix
 from shoal.io.source import read
 from shoal.models.alpha import AlphaKComplete, AlphaKGeneral, AlphaKSimple
 from shoal.models.base import Model

@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 
 from shoal.algorithms.cluster.alpha import AlphaK
+from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.models.alpha import AlphaKComplete, AlphaKGeneral, AlphaKSimple
 from shoal.models.base import Model
 from shoal.results import Release
-from shoal.table.table import Table
 from shoal_papers.adult import adult_hierarchies
 from shoal_papers.base import Claim, Context, Item, Outcome, Paper
 from shoal_papers.claims import below, checked, rises_with

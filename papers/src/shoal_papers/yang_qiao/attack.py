@@ -11,6 +11,7 @@ import polars as pl
 from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.attacks.randomised import recover
 from shoal.attacks.run import attack
+from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.measures.association import association, pairs
 from shoal.measures.posterior import Posterior, candidates, posterior
@@ -18,7 +19,6 @@ from shoal.measures.randomised import probabilistic_anonymity
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Redrawn
 from shoal.results import Release
-from shoal.table.table import Table
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, checked, equals, falls_with, info, within
 from shoal_papers.plots import Plot, Series

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.attacks.randomised import recover
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import Condition, Query
@@ -21,7 +22,6 @@ from shoal.measures.posterior import candidates, posterior
 from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity
 from shoal.recoding.randomised import Randomised
 from shoal.risk.audit import AuditFigures, audit
-from shoal.table.table import Table
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import equals, info
 from shoal_papers.runs import worked_examples

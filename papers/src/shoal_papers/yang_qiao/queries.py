@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.data.table import Table
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import Query, RandomQueries
 from shoal.evaluation.reading import Reading
-from shoal.table.table import Table
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, falls_with, info, rises_with, summary
 from shoal_papers.plots import Plot

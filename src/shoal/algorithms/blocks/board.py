@@ -9,6 +9,8 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.pruning import suppression_is_monotone
+from shoal.data.classes import Cells
+from shoal.data.stats import Attribute, attribute
 from shoal.errors import ParameterError
 from shoal.judging.settle import settled
 from shoal.kernels.grouping import group_rows
@@ -16,8 +18,6 @@ from shoal.kernels.rules import SIZE
 from shoal.models.base import failing_stays
 from shoal.recoding.blocks import block_cells
 from shoal.recoding.matching import with_population
-from shoal.table.classmap import Cells
-from shoal.table.stats import Attribute, attribute
 
 MEASURES = ("dm", "cm", "lm")
 _REMEMBERED = 4096

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.data.column import INTERVAL, TREE, Column
 from shoal.recoding.snap import published_ends
-from shoal.table.column import INTERVAL, TREE, Column
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,13 @@ from shoal.algorithms.blocks.board import Board, State
 from shoal.algorithms.blocks.cuts import Cuts, cuts_of
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.catalogue import load
+from shoal.data.column import FLAT, TREE, Column
 from shoal.kernels.grouping import group_ranges
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.recodings import Blocks
 from shoal.recoding.set_cells import SetCells
-from shoal.table.column import FLAT, TREE, Column
 
 ORDERS = ("ordered", "unordered")
 # Gains that agree to so many digits are a tie.

@@ -12,13 +12,13 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, Parts, across_parts
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load
+from shoal.data.stats import Attribute
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.alpha_k import Records, cluster_classes, cluster_parts
 from shoal.kernels.rules import SHARE
 from shoal.models.base import Model
 from shoal.models.rules import Rule
 from shoal.recoding.recodings import Grouping
-from shoal.table.stats import Attribute
 
 _MODELS = ("alpha-k-simple", "alpha-k-general", "alpha-k-complete")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.table.table import Table
+from shoal.data.table import Table
 
 
 def regions(problem: Problem, rules: Sequence[Any]) -> np.ndarray | None:

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.base import Problem
+from shoal.data.column import Column, closeness
+from shoal.data.policies import policy_of
+from shoal.data.stats import unknown_flags
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.rules import LEAVES
 from shoal.kernels.sensitive_ranges import Secrets, fill_near
 from shoal.models.base import Model
-from shoal.table.closeness import closeness
-from shoal.table.column import Column
-from shoal.table.policies import policy_of
-from shoal.table.stats import unknown_flags
 
 _NONE = np.empty(0)
 

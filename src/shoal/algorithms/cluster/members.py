@@ -19,14 +19,14 @@ from shoal.algorithms.prices import (
     ticks_of,
     units_of,
 )
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.policies import policy_of
+from shoal.data.stats import unknown_flags
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.k_members import COST, PAIRS, SPREAD, TIE, Guide, Plan, cluster_parts
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.policies import policy_of
-from shoal.table.stats import unknown_flags
 
 # Range diversity sums over all pairs of a group, which takes room: 2**32 pairs at 2**30 ticks each.
 _SENSITIVE_ONE = 1 << 30

@@ -19,11 +19,11 @@ from shoal.algorithms.prices import (
     units_of,
     weighted,
 )
+from shoal.data.column import Column
+from shoal.data.stats import unknown_flags
+from shoal.data.table import Table
 from shoal.kernels.median_split import Pool, halve
 from shoal.kernels.prices import Prices
-from shoal.table.column import Column
-from shoal.table.stats import unknown_flags
-from shoal.table.table import Table
 
 _NONE = np.empty(0, dtype=np.int32)
 

@@ -20,13 +20,13 @@ from shoal.algorithms.lattice.research.wanted import Researched
 from shoal.algorithms.mend import mend
 from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
 from shoal.catalogue import load, make
+from shoal.data.domain import Domain
 from shoal.errors import InfeasibleError
 from shoal.kernels.cluster.k_members import COST
 from shoal.kernels.median_split import halve
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import Grouping
-from shoal.table.domain import Domain
 
 # Strings up to which the best of them is a start; beyond, what a handful of tests finds.
 _STRINGS = 20_000

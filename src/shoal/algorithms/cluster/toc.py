@@ -14,6 +14,7 @@ from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.prices import fraction
 from shoal.catalogue import load
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.toc import Aim as Goal
 from shoal.kernels.cluster.toc import Joining, Task, cluster, join_leftovers
@@ -22,7 +23,6 @@ from shoal.kernels.prices import Prices
 from shoal.kernels.random import PLACES
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
-from shoal.table.table import Table
 
 _CHOICES = {
     "listing": ("polished", "printed"),

@@ -12,15 +12,15 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.invariant.buckets import Plan, assign, balance, eligible
 from shoal.algorithms.invariant.splitting import split
 from shoal.catalogue import load
+from shoal.data.domain import set_ids
+from shoal.data.stats import unknown_flags
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.models.base import Model
 from shoal.params import whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.counterfeits import refuse_counterfeits
 from shoal.recoding.recodings import Counterfeits, Grouping
-from shoal.table.history import set_ids
-from shoal.table.stats import unknown_flags
-from shoal.table.table import Table
 
 # Rounds of joining groups whose cells are those of other values; each leaves fewer groups.
 _ROUNDS = 50

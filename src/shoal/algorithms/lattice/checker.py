@@ -12,15 +12,15 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.prices import PriceTable
 from shoal.algorithms.lattice.rolled import Numbering, Rolled, RolledTables, owners
 from shoal.algorithms.lattice.verdicts import Verdicts
+from shoal.data.classes import Cells
+from shoal.data.column import TREE, Column
+from shoal.data.stats import GroupStats, Histogram
 from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.lattice import Layout
 from shoal.kernels.lattice_verdicts import class_histograms, lost_codes, lost_prices, price_gone, price_others
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.level_cells import top_level
-from shoal.table.classmap import Cells
-from shoal.table.column import TREE, Column
-from shoal.table.stats import GroupStats, Histogram
 
 _NONE = np.empty(0, dtype=np.uint8)
 

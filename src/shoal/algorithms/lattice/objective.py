@@ -12,10 +12,10 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.prices import PriceTable
 from shoal.catalogue import load
+from shoal.data.domain import Domain
+from shoal.data.rows import with_tuples
 from shoal.errors import ParameterError
 from shoal.measures.base import search_prices
-from shoal.table.domain import Domain
-from shoal.table.rows import with_tuples
 
 # Costs this near are equal: sums of some ten thousand prices in another order differ by less.
 TIE = 1e-9

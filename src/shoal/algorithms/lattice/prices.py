@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shoal.data.column import Column
 from shoal.measures.base import Prices
-from shoal.table.column import Column
 
 
 class PriceTable:

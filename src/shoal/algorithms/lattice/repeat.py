@@ -14,11 +14,11 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.sweep import SWEEP_LIMIT, best_node
+from shoal.data.classes import Cells
 from shoal.models.judge import Judge
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import Grouping
-from shoal.table.classmap import Cells
 
 # Every round releases at least this share of the rows that are left: less would lower the loss a little further, and
 # take many more rounds.

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from shoal.data.column import Column
 from shoal.kernels import lattice as kernel
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.histograms import bucket_rows
 from shoal.kernels.lattice_verdicts import Entries, Losing, class_histograms
-from shoal.table.column import Column
 
 # Owner, code and count, one an entry and value.
 Counts = tuple[np.ndarray, np.ndarray, np.ndarray]

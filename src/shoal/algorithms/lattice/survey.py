@@ -12,11 +12,11 @@ from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.objective import Objective, Rank
 from shoal.algorithms.lattice.prices import PriceTable
 from shoal.algorithms.lattice.sweep import best_node
-from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.data.column import TREE, Column
+from shoal.data.hierarchy import MISSING, ROOT
+from shoal.data.rows import with_tuples
 from shoal.measures.base import Measure
 from shoal.results import Survey, SurveyNode
-from shoal.table.column import TREE, Column
-from shoal.table.rows import with_tuples
 
 Levels = tuple[int, ...]
 

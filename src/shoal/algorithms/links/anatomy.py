@@ -13,6 +13,9 @@ from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.algorithms.links.roundrobin import round_robin
 from shoal.catalogue import load, make
+from shoal.data.domain import Domain
+from shoal.data.keys import Keys
+from shoal.data.stats import Attribute
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.perturbation import draw_groups
 from shoal.kinds.base import Kind
@@ -22,9 +25,6 @@ from shoal.models.rules import Reference
 from shoal.params import choice, whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Bucketed, CellGrouping, Grouping, Recoding
-from shoal.table.domain import Domain
-from shoal.table.keys import Keys
-from shoal.table.stats import Attribute
 
 LEFTOVERS = ("refuse", "suppress", "join")
 GROUPINGS = ("anatomy", "entropy-mondrian", "round-robin")

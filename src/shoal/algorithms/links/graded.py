@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.data.column import Column
+from shoal.data.domain import Domain
 from shoal.errors import ParameterError
 from shoal.kinds.base import Kind
 from shoal.kinds.codings import GRADED, MAPPING
@@ -17,8 +19,6 @@ from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.params import nearest
 from shoal.pseudonyms.grading import Grades, is_number
 from shoal.recoding.recodings import Coded
-from shoal.table.column import Column
-from shoal.table.domain import Domain
 
 WARNING = (
     "Pseudonymised, not anonymised: quasi-identifiers are untouched, so every link to a person stays, and the codes "

@@ -12,6 +12,8 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.numbers import is_number, is_ordered, numbers_of, records_of, refuse_missing
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.catalogue import load
+from shoal.data.column import Column
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.microaggregation import mdav, shortest_path
 from shoal.kinds.base import Kind
@@ -20,8 +22,6 @@ from shoal.models.base import Model
 from shoal.models.rules import Reference
 from shoal.params import choice, whole
 from shoal.recoding.recodings import Averaged
-from shoal.table.column import Column
-from shoal.table.table import Table
 
 # Rows of a part, of which there are several only where memory does not hold all of them.
 _PART = 1 << 16

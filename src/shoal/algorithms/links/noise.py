@@ -11,13 +11,13 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.numbers import is_number, numbers_of, published
 from shoal.algorithms.links.swapping import Perturbing, places_of
+from shoal.data.column import Column
+from shoal.data.keys import Keys
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.params import choice, real
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed
-from shoal.table.column import Column
-from shoal.table.keys import Keys
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from shoal.data.coding import code_dates, code_numbers
+from shoal.data.column import TREE, Column
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.kernels.microaggregation import Records
-from shoal.table.coding import code_dates, code_numbers
-from shoal.table.column import TREE, Column
-from shoal.table.table import Table
 
 
 def is_number(column: Column) -> bool:

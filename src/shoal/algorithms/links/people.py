@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from shoal.data.domain import Domain
 from shoal.errors import ParameterError
-from shoal.table.domain import Domain
 
 
 def refuse_repeated_people(domain: Domain, owner: str) -> None:

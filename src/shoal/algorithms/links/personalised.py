@@ -10,12 +10,12 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.subtree.topdown import Cut, Node, Step
 from shoal.catalogue import load
+from shoal.data.classes import Cells
+from shoal.data.guards import Guards, guards_of
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.models.base import Model
 from shoal.params import whole
 from shoal.recoding.recodings import Subtree
-from shoal.table.classmap import Cells
-from shoal.table.guards import Guards, guards_of
 
 UNIQUE = "k = 1: released rows may be unique on the quasi-identifiers, so people can be found; guards alone protect."
 

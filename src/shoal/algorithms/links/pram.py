@@ -11,13 +11,13 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.numbers import is_number
 from shoal.algorithms.links.swapping import Perturbing, places_of
+from shoal.data.column import Column
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_rows
 from shoal.params import nearest, real
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed
-from shoal.table.column import Column
-from shoal.table.table import Table
 
 # Probabilities that sum to 1 up to this.
 _SUM = 1e-9

@@ -10,6 +10,10 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.choosing import within
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.rows import ArrayRows
+from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kinds.base import Kind
 from shoal.kinds.randomised import RANDOMISED
@@ -17,10 +21,6 @@ from shoal.params import choice, nearest, real, whole
 from shoal.recoding.randomised import entropy
 from shoal.recoding.recodings import Redrawn
 from shoal.recoding.redrawing import Redrawing
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.rows import ArrayRows
-from shoal.table.table import Table
 
 _SUM_TOLERANCE = 1e-9
 

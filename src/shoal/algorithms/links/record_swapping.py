@@ -11,14 +11,14 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.algorithms.links.swapping import Perturbing, places_of
+from shoal.data.column import TREE
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.perturbation import pair_apart
 from shoal.params import real, whole
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed
-from shoal.table.column import TREE
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ import numpy as np
 
 from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.prices import prices_of
+from shoal.data.stats import Attribute
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.mondrian import Options, Work, cut_parts
 from shoal.models.rules import Rule
-from shoal.table.stats import Attribute
 
 
 def round_robin(problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:

@@ -13,11 +13,11 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.links.noise import normal
 from shoal.algorithms.links.numbers import is_number, is_ordered
 from shoal.algorithms.links.swapping import Perturbing, places_of
+from shoal.data.column import Column
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed
-from shoal.table.column import Column
-from shoal.table.table import Table
 
 # Categories of a column that are told apart by a regression, the commonest ones.
 _CATEGORIES = 50

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.numbers import is_number, numbers_of
+from shoal.data.column import FLAT, Column
 from shoal.errors import ParameterError
 from shoal.kernels.perturbation import swap_ranks
 from shoal.kinds.base import Kind
@@ -17,7 +18,6 @@ from shoal.kinds.perturbed import PERTURBED
 from shoal.params import nearest, real
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed
-from shoal.table.column import FLAT, Column
 
 
 @dataclass(frozen=True, kw_only=True)

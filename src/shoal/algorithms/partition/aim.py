@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.algorithms.links.numbers import is_number, numbers_of
+from shoal.data.column import Column
+from shoal.data.domain import Domain
+from shoal.data.rows import Frequency
+from shoal.data.stats import Attribute, counted_by_rows
+from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.kernels.mondrian import Aim
 from shoal.params import nearest
-from shoal.table.column import Column
-from shoal.table.domain import Domain
-from shoal.table.rows import Frequency
-from shoal.table.stats import Attribute, counted_by_rows
-from shoal.table.table import Table
 
 AIMS = ("info-gain", "lsd")
 # Squares of numbers are summed in 64 bits.

@@ -12,15 +12,15 @@ from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.partition.aim import AIMS, Target, target_of
 from shoal.algorithms.prices import prices_of
+from shoal.data.domain import Domain
+from shoal.data.rows import ArrayRows, Frequency
+from shoal.data.stats import Attribute
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import count_about
 from shoal.kernels.mondrian import Aim, Judged, Options, Work, partition
 from shoal.kernels.rules import EXTENT, SIZE, Tallies
 from shoal.params import choice
 from shoal.recoding.recodings import CellGrouping, Grouping
-from shoal.table.domain import Domain
-from shoal.table.rows import ArrayRows, Frequency
-from shoal.table.stats import Attribute
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,14 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.pruning import infeasible, suppression_is_monotone
 from shoal.catalogue import load
-from shoal.hierarchy.hierarchy import ROOT, Hierarchy
+from shoal.data.classes import Cells
+from shoal.data.column import TREE, Column
+from shoal.data.hierarchy import ROOT, Hierarchy
 from shoal.kernels.grouping import group_rows
 from shoal.measures.base import search_prices
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import Subtree
-from shoal.table.classmap import Cells
-from shoal.table.column import TREE, Column
 
 MEASURES = ("lm", "ncp", "entropy")
 # Shares of the whole loss below this are rounding errors; scores that agree to so many digits are a tie.

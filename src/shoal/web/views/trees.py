@@ -13,13 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 import tomlkit
 
+from shoal.data.hierarchy import MISSING, Hierarchy
+from shoal.data.hierarchy_edits import LevelCost, apply_edit, leaf_weights, level_costs
+from shoal.data.hierarchy_files import coverage, find_faults, write_csv
+from shoal.data.hierarchy_suggest import suggest
 from shoal.errors import HierarchyError, ShoalError
-from shoal.hierarchy.costs import LevelCost, leaf_weights, level_costs
-from shoal.hierarchy.edits import apply_edit
-from shoal.hierarchy.faults import coverage, find_faults
-from shoal.hierarchy.files import write_csv
-from shoal.hierarchy.hierarchy import MISSING, Hierarchy
-from shoal.hierarchy.suggest import suggest
 from shoal.io.recipes import Recipe
 from shoal.starting.known import Known, file_rows, recipe_columns, recipe_tree
 from shoal.web.jobs.telling import without_places

@@ -20,6 +20,7 @@ from shoal.catalogue import working
 from shoal.comparing.attacked import HOLD_OUT, attack_data, kept_case, recipe_case
 from shoal.comparing.compare import compare
 from shoal.comparing.data import comparison_data
+from shoal.data.schema import Schema
 from shoal.errors import ParameterError
 from shoal.evaluation.reviewed import reviewed
 from shoal.io.recipes import Recipe
@@ -31,7 +32,6 @@ from shoal.running import anonymize_recipe, keeps_rows, open_rows
 from shoal.streaming.beside import some_beside
 from shoal.streaming.recipes import judged_release
 from shoal.streaming.release import Judged
-from shoal.table.schema import Schema
 from shoal.web.views.looks import shortened
 
 Progress = Callable[[str], None]

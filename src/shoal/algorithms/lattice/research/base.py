@@ -12,11 +12,11 @@ from shoal.algorithms.lattice.research.keeping import contradiction, keep_rules,
 from shoal.algorithms.lattice.research.search import Search, prune_levels
 from shoal.algorithms.lattice.research.wanted import Researched
 from shoal.catalogue import load
+from shoal.data.workload import kept_by_tolls
 from shoal.errors import InfeasibleError
 from shoal.models.base import Model
 from shoal.params import real, whole
 from shoal.recoding.recodings import FullDomain
-from shoal.table.workload import kept_by_tolls
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.lattice.research.search import Search
+from shoal.data.column import Column
 from shoal.errors import InfeasibleError
-from shoal.table.column import Column
 
 
 def keep_rules(search: Search, measure: Any) -> None:

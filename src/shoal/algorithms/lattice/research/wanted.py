@@ -8,8 +8,8 @@ from typing import Any
 
 from shoal.algorithms.base import Algorithm
 from shoal.catalogue import load
-from shoal.table.domain import Domain
-from shoal.table.rows import Rows, with_tuples
+from shoal.data.domain import Domain
+from shoal.data.rows import Rows, with_tuples
 
 
 @dataclass(frozen=True, kw_only=True)
