@@ -13,9 +13,9 @@ from shoal.attacks.views import identified_people, people_frame, release_view
 from shoal.census.generate import generate
 from shoal.data.keys import Keys
 from shoal.io.source import read
-from shoal.kinds.generalised import GENERALISED
 from shoal.models.diversity import DistinctL
 from shoal.pipeline import anonymize
+from shoal.recoding.kinds import GENERALISED
 from shoal.results import Release
 
 ROWS = 100_000

@@ -32,7 +32,7 @@ from shoal.io.evidence import read_evidence
 from shoal.io.journal import read_journal
 from shoal.io.output import read_release
 from shoal.io.publication import BOUND, Holder, digest_of, publish, resume
-from shoal.pseudonyms.secrets import SecretKey
+from shoal.recoding.secrets import SecretKey
 from shoal.vault import Key, Registry, contents, load, open_registry, save_registry, seal, store
 
 STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink", "open")

@@ -22,8 +22,8 @@ from shoal.errors import (
     RefusalError,
     SchemaError,
 )
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, SecretKey
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, SecretKey
 from shoal.results import Release
 from shoal.vault import Key, load, seal
 from shoal.vault.files import read_secrets

@@ -18,7 +18,7 @@ from shoal.errors import InputError, VerificationError
 from shoal.io import swap
 from shoal.io.locks import locked
 from shoal.io.publication import digest_of, recover
-from shoal.pseudonyms.secrets import MappingTable
+from shoal.recoding.secrets import MappingTable
 from shoal.vault import contents, load, seal, store
 from tests.conftest import many
 from tests.interrupts import KEY, ROOT, Ended, Place, killed_runs, steps

@@ -20,8 +20,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.catalogue import GROUPS, OURS
 from shoal.cli.main import execute
 from shoal.errors import InputError, ParameterError
-from shoal.kinds.base import Kind
-from shoal.kinds.randomised import RANDOMISED
+from shoal.recoding.kinds import RANDOMISED, Kind
 from shoal.recoding.recodings import FullDomain
 
 MEASURE = '''

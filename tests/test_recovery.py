@@ -15,7 +15,7 @@ from shoal.io import locks, publication, swap
 from shoal.io.evidence import read_evidence
 from shoal.io.locks import locked
 from shoal.io.publication import BOUND, digest_of, recover, resume
-from shoal.pseudonyms.secrets import MappingTable
+from shoal.recoding.secrets import MappingTable
 from shoal.vault import contents, load, seal, store
 from shoal.vault.registry_file import open_registry, settle
 from tests.interrupts import KEY, Ended, Place, Write, steps

@@ -24,8 +24,7 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.errors import GateError, HierarchyError, InfeasibleError, InputError, ParameterError, SchemaError
 from shoal.judging import enforce
 from shoal.recoding import released_values
-from shoal.recoding.column_cells import IntervalCells
-from shoal.recoding.set_cells import SetCells
+from shoal.recoding.cells import IntervalCells, SetCells
 from shoal.results import Release
 from tests.conftest import many
 

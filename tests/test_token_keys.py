@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.cli.main import execute
 from shoal.errors import InputError, ParameterError, RecipeError, RefusalError
-from shoal.pseudonyms.secrets import MappingTable, SecretKey
+from shoal.recoding.secrets import MappingTable, SecretKey
 from shoal.results import Release
 from shoal.vault import Key, contents, load, seal, store
 from tests.test_pseudonyms import visits

@@ -155,12 +155,12 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "distributions": ("shoal.evaluation.distributions:Distributions", "Distances of columns' distributions and of their associations."),
     },
     "kind": {
-        "generalised": ("shoal.kinds.generalised:GENERALISED", "Cells that cover the values behind them."),
-        "bucketised": ("shoal.kinds.bucketised:BUCKETISED", "Exact quasi-identifiers, and sensitive values known by group only."),
-        "randomised": ("shoal.kinds.randomised:RANDOMISED", "Quasi-identifiers redrawn at random."),
-        "pseudonymised": ("shoal.kinds.pseudonymised:PSEUDONYMISED", "Codes in the place of values."),
-        "perturbed": ("shoal.kinds.perturbed:PERTURBED", "Quasi-identifiers swapped between records, or made up anew."),
-        "microaggregated": ("shoal.kinds.microaggregated:MICROAGGREGATED", "Means, medians or modes of classes."),
+        "generalised": ("shoal.recoding.kinds:GENERALISED", "Cells that cover the values behind them."),
+        "bucketised": ("shoal.recoding.kinds:BUCKETISED", "Exact quasi-identifiers, and sensitive values known by group only."),
+        "randomised": ("shoal.recoding.kinds:RANDOMISED", "Quasi-identifiers redrawn at random."),
+        "pseudonymised": ("shoal.recoding.kinds:PSEUDONYMISED", "Codes in the place of values."),
+        "perturbed": ("shoal.recoding.kinds:PERTURBED", "Quasi-identifiers swapped between records, or made up anew."),
+        "microaggregated": ("shoal.recoding.kinds:MICROAGGREGATED", "Means, medians or modes of classes."),
     },
     "profile": {
         "public-use": ("shoal.profiles:PUBLIC_USE", "Files that anybody may have: classes of 11, two sensitive values each."),

@@ -43,16 +43,13 @@ from shoal.measures.used import release_facts
 from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
-from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
-from shoal.pseudonyms.secrets import Secret, SecretKey, by_column
-from shoal.pseudonyms.sensitive import refuse_uncodable
-from shoal.recoding.applied import Released, apply_recoding
-from shoal.recoding.became import chosen
-from shoal.recoding.counterfeits import with_counterfeits
+from shoal.recoding.coded_columns import pseudonymise, refuse_idle_key, refuse_uncodable
+from shoal.recoding.exact import with_counterfeits
 from shoal.recoding.items import with_items
-from shoal.recoding.output import Output
-from shoal.recoding.overlaps import overlap_report
-from shoal.recoding.publish import Published, publish_tables
+from shoal.recoding.outcome import chosen, overlap_report
+from shoal.recoding.publish import Output, Published, publish_tables
+from shoal.recoding.recoded import Released, apply_recoding
+from shoal.recoding.secrets import Secret, SecretKey, by_column
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
 from shoal.risk.drawn import risk_facts

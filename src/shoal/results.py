@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from shoal.catalogue import load
 from shoal.data.table import html_table
 from shoal.grammar import target_words
-from shoal.pseudonyms.secrets import MappingTable as MappingTable
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.secrets import MappingTable as MappingTable
+from shoal.recoding.secrets import Secret
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
     from shoal.data.table import Table
-    from shoal.recoding.applied import Released
-    from shoal.recoding.overlaps import Overlap
+    from shoal.recoding.outcome import Overlap
+    from shoal.recoding.recoded import Released
     from shoal.verify.types import Check, Verdict
 
 # Rows of a release that a notebook shows.
@@ -181,7 +181,7 @@ class Release:
 
     def overlap_report(self) -> list[Overlap]:
         """How far the cells of each quasi-identifier overlap in part, such as [13,17] and [15,22]."""
-        from shoal.recoding.overlaps import overlap_report
+        from shoal.recoding.outcome import overlap_report
 
         return overlap_report(self.released)
 

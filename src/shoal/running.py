@@ -35,8 +35,7 @@ from shoal.io.vouching import bring_vouched
 from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
 from shoal.pipeline import Progress, anonymize
-from shoal.pseudonyms.secrets import Secret, SecretKey
-from shoal.pseudonyms.tokens import KEY_BYTES
+from shoal.recoding.secrets import KEY_BYTES, Secret, SecretKey
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
 from shoal.verify.folder import open_folder

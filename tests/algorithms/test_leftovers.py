@@ -22,7 +22,7 @@ from shoal.judging.enforce import enforce
 from shoal.judging.feasible import whole_reference
 from shoal.measures.loss import LossMetric
 from shoal.models.judge import Judge
-from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
 
 QUASI = ["age", "sex", "region", "education"]

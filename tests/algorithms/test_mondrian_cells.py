@@ -22,7 +22,7 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.kernels import mondrian
 from shoal.models.judge import Judge
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import CellGrouping, Grouping
 from tests.algorithms.lattice import lattices
 from tests.table import random_tables

@@ -30,7 +30,7 @@ from shoal.models.base import Model
 from shoal.models.diversity import DistinctL
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from tests.conftest import many
 
 QUASI = list(product(range(3), repeat=2))

@@ -27,7 +27,7 @@ from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows, pri
 from shoal.kernels.cluster.groups import make_groups
 from shoal.kernels.cluster.polish import Limits, Scene, improve
 from shoal.kernels.cores import use_cores
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 from tests.algorithms.lattice.lattices import ENGINE, Case
 

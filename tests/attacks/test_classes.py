@@ -17,7 +17,7 @@ from shoal.attacks.views import own_people, release_view
 from shoal.catalogue import load
 from shoal.data.keys import Keys
 from shoal.errors import ParameterError
-from shoal.kinds.generalised import GENERALISED
+from shoal.recoding.kinds import GENERALISED
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures
 from tests.conftest import many
 

@@ -13,7 +13,7 @@ from shoal.attacks.run import make_case, run_attacks
 from shoal.attacks.views import public_view
 from shoal.data.keys import Keys
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.recoding.labels import publisher_manifest
+from shoal.recoding.reader_labels import publisher_manifest
 
 PEOPLE = shoal.example_census(400).select("age", "sex", "education", "diagnosis").drop_nulls()
 QUASI = ["age", "sex", "education"]

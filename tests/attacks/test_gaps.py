@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoal.attacks.gaps import gap_patterns
 from shoal.errors import ParameterError
-from shoal.pseudonyms.shifts import shift_dates
+from shoal.recoding.secrets import shift_dates
 
 DAY = dt.date(2020, 1, 1)
 

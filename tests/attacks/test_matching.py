@@ -35,7 +35,7 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import anonymize
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Coded
 from tests.golden.test_adult import COLUMNS, DROPPED
 

@@ -22,7 +22,7 @@ from shoal.cli.main import execute
 from shoal.data.keys import Keys
 from shoal.errors import GateError, InfeasibleError
 from shoal.io.source import read
-from shoal.recoding.labels import readers_manifest
+from shoal.recoding.reader_labels import readers_manifest
 from shoal.results import Release
 from shoal.risk.assess import assess
 from tests.conftest import many

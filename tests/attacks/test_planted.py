@@ -36,8 +36,8 @@ from shoal.data.column import Column
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
-from shoal.recoding.applied import apply_recoding
 from shoal.recoding.randomised import Randomised
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Bucketed, FullDomain, Grouping
 from tests.attacks import test_power
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures, manifest

@@ -24,7 +24,7 @@ from shoal.judging.enforce import enforce
 from shoal.judging.feasible import whole_reference
 from shoal.judging.splits import other_references, split_verdicts
 from shoal.models.judge import Judge
-from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.recoded import Released, apply_recoding
 from tests.algorithms.lattice.lattices import Case, cases
 from tests.engines.plain import PlainEngine, PlainRows
 

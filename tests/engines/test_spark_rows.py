@@ -12,8 +12,7 @@ import pytest
 
 import shoal.spark
 from shoal.errors import RecipeError
-from shoal.pseudonyms.secrets import SecretKey
-from shoal.pseudonyms.tokens import tokens
+from shoal.recoding.secrets import SecretKey, tokens
 from tests.engines.alike import keyed, outcome
 from tests.engines.test_coded_streams import coded
 

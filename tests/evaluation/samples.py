@@ -11,7 +11,7 @@ import polars as pl
 from shoal.data.keys import Keys
 from shoal.evaluation.features import frame_features
 from shoal.evaluation.reading import Feature, Reading
-from shoal.kinds.generalised import GENERALISED
+from shoal.recoding.kinds import GENERALISED
 
 ROLES = {"age": "quasi", "sex": "quasi", "town": "quasi", "income": "neutral", "disease": "sensitive"}
 

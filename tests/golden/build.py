@@ -16,8 +16,8 @@ from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge, Judgement
-from shoal.recoding.applied import Released, apply_recoding
-from shoal.recoding.column_cells import IntervalCells
+from shoal.recoding.cells import IntervalCells
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.results import Score
 from shoal.risk.classes import group_table

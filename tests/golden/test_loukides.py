@@ -24,7 +24,7 @@ from shoal.judging.feasible import whole_reference
 from shoal.kernels.median_split import halve
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from tests.golden import data
 from tests.golden.build import ENGINE, cells, release, score
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.io.source import read
-from shoal.recoding.applied import Released
+from shoal.recoding.recoded import Released
 from tests.golden import data
 from tests.golden.build import cells, printed_release, release, score
 

@@ -14,7 +14,7 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from tests.golden import data
 from tests.golden.build import ENGINE, cells
 

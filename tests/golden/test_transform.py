@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.pseudonyms.grades import GradingTable, correlation
+from shoal.recoding.grading import GradingTable, correlation
 from tests.golden import data
 
 VALUES = [15, 25, 30, 37, 40, 58, 70, 73, 90]

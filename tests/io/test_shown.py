@@ -14,7 +14,7 @@ from shoal.data.hierarchy_builders import dates, prefix, quantiles
 from shoal.errors import InputError
 from shoal.evaluation.reading import read_published
 from shoal.io.output import read_tables
-from shoal.recoding.labels import completed, publisher_manifest, readers_manifest
+from shoal.recoding.reader_labels import completed, publisher_manifest, readers_manifest
 from shoal.running import verify_release
 
 

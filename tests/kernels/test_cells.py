@@ -15,7 +15,7 @@ from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels import _native
 from shoal.kernels.prices import Prices
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases

@@ -16,7 +16,7 @@ from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels import _native
 from shoal.kernels.prices import Prices, widest_columns
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 
 

@@ -11,11 +11,21 @@ import pytest
 from shoal import catalogue
 from shoal.errors import ParameterError
 from shoal.judging.refusals import plain_codes
-from shoal.kinds.base import Kind, Trait, either_has, kind_of, made_of, named
-from shoal.kinds.codings import CODINGS, called, class_figures, left_open
-from shoal.kinds.generalised import GENERALISED
-from shoal.kinds.microaggregated import MICROAGGREGATED
-from shoal.kinds.pseudonymised import PSEUDONYMISED
+from shoal.recoding.kinds import (
+    CODINGS,
+    GENERALISED,
+    MICROAGGREGATED,
+    PSEUDONYMISED,
+    Kind,
+    Trait,
+    called,
+    class_figures,
+    either_has,
+    kind_of,
+    left_open,
+    made_of,
+    named,
+)
 from shoal.verify.claims import KINDS as VERIFIED
 
 KINDS = [named(name) for name in catalogue.names("kind")]

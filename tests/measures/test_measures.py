@@ -16,8 +16,8 @@ from shoal.data.table import with_crowd
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.recoding.applied import Released, apply_recoding
-from shoal.recoding.level_cells import top_level
+from shoal.recoding.lattice import top_level
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.results import Score
 from tests.measures.naive import NaiveRelease

@@ -16,7 +16,7 @@ from shoal.catalogue import load
 from shoal.data.policies import policy_of, set_policies
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
-from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.results import Score
 from tests.measures.naive import NaiveRelease

@@ -21,7 +21,7 @@ from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.measures.association import Joints, association, association_weights, pairs
 from shoal.measures.research import ResearchValue
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
 from tests.table.random_tables import hierarchy_rows
 

@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.measures.constraints import Constraint
 from shoal.measures.kept import breaking_cells
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 
 RACES = [["White", "White", "*"], ["Black", "Black", "*"], ["Asian", "Other", "*"], ["Hispanic", "Other", "*"]]

@@ -18,9 +18,8 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge, Judgement
-from shoal.recoding.applied import Released, apply_recoding
-from shoal.recoding.output import Output
-from shoal.recoding.publish import publish
+from shoal.recoding.publish import Output, publish
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.verify.gate import gate
 from shoal.verify.types import GateCase, Verdict

@@ -18,7 +18,7 @@ from shoal.errors import InfeasibleError
 from shoal.judging.feasible import refuse_infeasible, vacuous
 from shoal.models.base import Model, failing_stays, merging_keeps
 from shoal.models.judge import Judgement
-from shoal.recoding.applied import Released
+from shoal.recoding.recoded import Released
 from tests.conftest import many
 from tests.models.judging import (
     ALL,

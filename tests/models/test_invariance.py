@@ -20,9 +20,8 @@ from shoal.errors import ParameterError
 from shoal.io.describe import describe
 from shoal.judging.enforce import enforce
 from shoal.models.invariance import MInvariance
-from shoal.recoding.applied import apply_recoding
-from shoal.recoding.output import Output
-from shoal.recoding.publish import publish
+from shoal.recoding.publish import Output, publish
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.vault.registry import Registry
 from shoal.verify.claims import read_claims

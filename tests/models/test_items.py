@@ -117,7 +117,7 @@ def gated(cells: list[str], column: dict[str, object] | None = None) -> list[str
 
 
 def made_output() -> object:
-    from shoal.recoding.output import Output
+    from shoal.recoding.publish import Output
 
     return Output(acknowledged=["W-NO-K"])
 

@@ -20,8 +20,8 @@ from shoal.judging.enforce import enforce
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.population import size_needed
-from shoal.recoding.applied import apply_recoding
-from shoal.recoding.matching import matching_people, with_population
+from shoal.recoding.population_match import matching_people, with_population
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.verify.claims import read_claims
 from shoal.verify.terms.k_map import limit, too_few

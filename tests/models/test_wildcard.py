@@ -15,8 +15,8 @@ import shoal
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, ParameterError, VerificationError
-from shoal.recoding.applied import Released, apply_recoding
-from shoal.recoding.matching import with_anybody
+from shoal.recoding.population_match import with_anybody
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Starred
 from shoal.verify.claims import read_claims
 from shoal.verify.judge import slots

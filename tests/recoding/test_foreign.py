@@ -10,7 +10,7 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.recoding.cover import Cover
-from shoal.recoding.foreign import foreign_cover
+from shoal.recoding.foreign_cells import foreign_cover
 
 
 def covered(cover: Cover, values: list[Any]) -> list[list[bool]]:

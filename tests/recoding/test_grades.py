@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.errors import DomainError, InputError, ParameterError
-from shoal.pseudonyms.grades import RULES, GradingTable, correlation
+from shoal.recoding.grading import RULES, GradingTable, correlation
 
 SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_builders import nested
 from shoal.errors import ParameterError
-from shoal.recoding.schemes import recoding_kinds
+from shoal.recoding.outcome import recoding_kinds
 
 ALL = ["full-domain", "full-subtree", "ordered-set-partition", "unordered-set-partition"]
 ORDER = ["NW10", "NW12", "NW16", "NW20", "NW21"]

@@ -17,11 +17,10 @@ import shoal
 from shoal.cli.summary import release_data
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
-from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.cell_text import Interval, Label, Missing, Set, Star, Value, parse
-from shoal.recoding.overlaps import Overlap, overlap_report
+from shoal.recoding.outcome import Overlap, overlap_report, recoding_kinds
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
-from shoal.recoding.schemes import recoding_kinds
 
 ORDER = ["low", "mid", "high", "top"]
 TREE = [[leaf, f"{leaf[0]}*", "*"] for leaf in ("a1", "a2", "b1", "b2", "b3", "c1")]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from shoal import results
 from shoal.errors import DomainError, InputError, ParameterError
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, Secret, SecretKey, restore
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, Secret, SecretKey, restore
 
 MAPPING = MappingTable("disease", {"flu": "illness_2", "gastritis": "illness_1"})
 BOUNDS = [(Decimal(11), Decimal(23)), (Decimal(31), Decimal(47))]

@@ -18,9 +18,9 @@ import shoal
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, SchemaError
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.styles import midpoints
+from shoal.recoding.snap import midpoints
 from tests.strategies import frames
 
 STYLES = ("bounds", "representative")

@@ -16,7 +16,7 @@ import tomlkit
 
 import shoal
 from shoal.io.evidence import read_evidence
-from shoal.kinds.base import Trait, made_of
+from shoal.recoding.kinds import Trait, made_of
 from shoal.reports.dossier.audiences import AUDIENCES, dossier
 from shoal.reports.dossier.facts import Facts
 from shoal.reports.dossier.model import NOT_STATED, Dossier, Items, Plot, Table, Text

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from shoal.data.keys import Keys
 from shoal.errors import DomainError, InputError, InternalError, ParameterError
-from shoal.pseudonyms import tokens as module
-from shoal.pseudonyms.shifts import day_offsets, shift_dates
-from shoal.pseudonyms.tokens import tokens
+from shoal.recoding import secrets as module
+from shoal.recoding.secrets import day_offsets, shift_dates, tokens
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
 PEOPLE = pl.Series("who", [f"p{number}" for number in range(3000)])

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, Secret, SecretKey
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, Secret, SecretKey
 from shoal.vault import Key, seal
 
 BOUNDS = [(Decimal(15), Decimal(45)), (Decimal(46), Decimal(90))]

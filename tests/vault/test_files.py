@@ -11,7 +11,7 @@ import pytest
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import locks
-from shoal.pseudonyms.secrets import MappingTable, Secret
+from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault import Key, Registry, check_vault, contents, load, open_registry, save_registry, seal, store
 
 HIDDEN = [b"Flu", b"illness", b"age", b"disease", b"run", b"entries"]

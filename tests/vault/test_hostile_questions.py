@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, Secret, SecretKey
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, Secret, SecretKey
 from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Policy, examine
 from shoal.vault.protocol.checking import Counter

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from shoal.errors import InputError, ParameterError
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, Secret, SecretKey
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, Secret, SecretKey
 from shoal.vault.interpret import Interpreted, Interpreter
 from tests.vault.conftest import BOUNDS
 

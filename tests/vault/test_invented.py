@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from shoal.pseudonyms.secrets import MappingTable
+from shoal.recoding.secrets import MappingTable
 from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Examined, examine
 from shoal.vault.protocol.checking import Counter

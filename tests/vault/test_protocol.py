@@ -15,8 +15,8 @@ import pytest
 import shoal
 from shoal.census.generate import generate
 from shoal.errors import InputError, ParameterError, ShoalError
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, Secret
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault.leaks import Known, gain, leaks
 from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Examined, Policy, examine

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.pseudonyms.grades import RULES, GradingTable
+from shoal.recoding.grading import RULES, GradingTable
 from shoal.vault.leaks import Known, leak
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.statements import Released

@@ -20,8 +20,7 @@ import shoal
 from shoal.catalogue import make, names
 from shoal.io.output import read_tables
 from shoal.io.sayable import read_columns, sayable
-from shoal.kinds.base import named
-from shoal.kinds.codings import CODINGS
+from shoal.recoding.kinds import CODINGS, named
 from shoal.results import Release
 from shoal.verify.leaks import check_leaks
 from shoal.verify.types import Check

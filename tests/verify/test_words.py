@@ -9,7 +9,7 @@ import pytest
 from shoal.catalogue import load, make, names
 from shoal.errors import ParameterError
 from shoal.io.describe import statement as described
-from shoal.kinds.base import named
+from shoal.recoding.kinds import named
 from shoal.verify.claims import Claims, Column
 from shoal.verify.words import needed_codes, statement
 

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.errors import RecipeError
-from shoal.pseudonyms.secrets import MappingTable
+from shoal.recoding.secrets import MappingTable
 from shoal.web.projects.confined import parse_confined
 from shoal.web.trust.tables import needed
 from shoal.web.views import work

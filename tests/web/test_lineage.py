@@ -15,7 +15,7 @@ import pytest
 from fastapi import FastAPI
 
 import shoal
-from shoal.pseudonyms.secrets import restore
+from shoal.recoding.secrets import restore
 from shoal.web.projects.workspace import folder_of
 from shoal.web.store.work import Release
 from shoal.web.trust import ledger, lineage

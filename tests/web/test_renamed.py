@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 import shoal
-from shoal.pseudonyms.secrets import restore
+from shoal.recoding.secrets import restore
 from tests.web.conftest import program, sign_in
 from tests.web.test_trust import LIMITS, add_release
 

@@ -20,7 +20,7 @@ from shoal.kernels.prices import Prices
 from shoal.kernels.sensitive_ranges import CARD
 from shoal.measures.base import Measure
 from shoal.params import shown
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 
 # Measures that fall as a weighted sum of spreads does, and those of protection that can stand beside the first of them.

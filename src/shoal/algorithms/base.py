@@ -14,14 +14,13 @@ from shoal.data.keys import Keys
 from shoal.data.rows import ArrayRows, Rows, in_memory
 from shoal.data.table import Table
 from shoal.kernels.rules import Sensitive
-from shoal.kinds.base import Kind
-from shoal.kinds.generalised import GENERALISED
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import Reference
 from shoal.params import real, whole
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.kinds import GENERALISED, Kind
 from shoal.recoding.recodings import Recoding
+from shoal.recoding.secrets import Secret
 
 # Stream of the order in which ties are broken.
 TIES = "ties"

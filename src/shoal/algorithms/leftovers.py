@@ -19,7 +19,7 @@ from shoal.judging.settle import settled
 from shoal.kernels.cluster.bottom_up import nearest_groups, price_groups
 from shoal.kernels.grouping import group_ranges
 from shoal.kernels.histograms import group_sets
-from shoal.recoding.applied import member_codes
+from shoal.recoding.recoded import member_codes
 from shoal.recoding.recodings import Grouping
 
 # Groups that are described at once, and leftovers that are settled in a round.

@@ -12,8 +12,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.prices import prices_of
 from shoal.kernels.cluster.bottom_up import nearest_groups, pair_off
 from shoal.kernels.rules import EXTENT, SIZE
-from shoal.recoding.applied import extent_cells, member_codes
-from shoal.recoding.matching import with_population
+from shoal.recoding.population_match import with_population
+from shoal.recoding.recoded import extent_cells, member_codes
 from shoal.recoding.recodings import CellGrouping, Grouping
 
 Groups = TypeVar("Groups", bound=Grouping | CellGrouping)

@@ -24,7 +24,7 @@ from shoal.kernels.rules import SIZE
 from shoal.kernels.wildcards import count_matches, restore_spare, suppress_short
 from shoal.models.base import Model
 from shoal.params import choice, nearest, real
-from shoal.recoding.level_cells import top_level
+from shoal.recoding.lattice import top_level
 from shoal.recoding.recodings import Grouping, Starred
 
 STRICT, WILDCARD = "strict", "wildcard"

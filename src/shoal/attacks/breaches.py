@@ -14,8 +14,8 @@ from shoal.data.column import Column
 from shoal.data.stats import unknown_flags
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_rows
-from shoal.kinds.base import Trait
 from shoal.params import nearest, real
+from shoal.recoding.kinds import Trait
 from shoal.results import Release
 
 _SHARE_OF_RANGE = 0.05

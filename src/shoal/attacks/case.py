@@ -15,7 +15,7 @@ from shoal.attacks.subjects import Subjects
 from shoal.data.column import Column
 from shoal.data.keys import Keys
 from shoal.errors import InternalError
-from shoal.kinds.base import Kind, Trait
+from shoal.recoding.kinds import Kind, Trait
 from shoal.results import Release
 
 

@@ -15,8 +15,8 @@ from shoal.attacks.sure import attack_both
 from shoal.data.column import TREE, Column, counted
 from shoal.data.policies import Policy
 from shoal.data.stats import unknown_flags
-from shoal.kinds.base import Trait
 from shoal.params import real, whole
+from shoal.recoding.kinds import Trait
 
 
 @dataclass(frozen=True, kw_only=True)

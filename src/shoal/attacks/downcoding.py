@@ -13,10 +13,9 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.splits import forced_splits, tree_children
 from shoal.data.column import Column
 from shoal.kernels.grouping import group_ranges
-from shoal.recoding.applied import Released
-from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import CellGrouping, Grouping
-from shoal.recoding.set_cells import SetCells
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,10 +17,9 @@ from shoal.data.hierarchy_files import build
 from shoal.data.keys import Keys
 from shoal.data.schema import ColumnSpec, Schema
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.kinds.base import Trait, named
-from shoal.kinds.generalised import GENERALISED
 from shoal.params import choice, nearest
-from shoal.recoding.foreign import foreign_cover
+from shoal.recoding.foreign_cells import foreign_cover
+from shoal.recoding.kinds import GENERALISED, Trait, named
 
 _TYPES = ("numeric", "date", "categorical")
 

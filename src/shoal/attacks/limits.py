@@ -11,8 +11,8 @@ from shoal.attacks.base import AttackResult
 from shoal.catalogue import make, names
 from shoal.errors import GateError, RecipeError
 from shoal.grammar import parse_attack
-from shoal.kinds.base import Trait
 from shoal.params import nearest, real
+from shoal.recoding.kinds import Trait
 from shoal.results import Release
 
 EXCESS = "excess"

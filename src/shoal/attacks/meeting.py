@@ -7,7 +7,7 @@ import polars as pl
 from shoal.attacks.case import View
 from shoal.data.coding import canonical_text
 from shoal.errors import InputError
-from shoal.recoding.meeting import refuse_unmet, refuse_unmet_values
+from shoal.recoding.cover import refuse_unmet, refuse_unmet_values
 
 PEOPLE = "the people to attack"
 CONTROL = "the control"
@@ -16,7 +16,7 @@ CONTROL = "the control"
 def refuse_strangers(view: View, frame: pl.DataFrame, who: str, subject: str | None = None) -> None:
     """Refuse a table of people whose quasi-identifiers or sensitive values are written otherwise than the release's.
 
-    What that means is in :mod:`shoal.recoding.meeting`. People of whom no subject is known to the release are refused
+    What that means is in :mod:`shoal.recoding.cover`. People of whom no subject is known to the release are refused
     too, where they are said to be in it.
     """
     covers = [] if view.matcher is None else view.matcher.covers

@@ -20,7 +20,7 @@ from shoal.data.column import Column
 from shoal.data.rows import Rows
 from shoal.kernels.grouping import group_rows
 from shoal.params import whole
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
 from shoal.results import Release
 

@@ -11,7 +11,7 @@ from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, fi
 from shoal.attacks.case import AttackCase
 from shoal.attacks.guessing import attacked, commonest
 from shoal.attacks.sure import attack_both
-from shoal.kinds.base import Trait
+from shoal.recoding.kinds import Trait
 
 
 @dataclass(frozen=True, kw_only=True)

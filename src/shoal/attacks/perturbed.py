@@ -15,8 +15,8 @@ from shoal.data.keys import Keys
 from shoal.data.stats import unknown_flags
 from shoal.data.table import Table
 from shoal.kernels.grouping import group_rows
-from shoal.kinds.base import Trait
-from shoal.recoding.applied import Released
+from shoal.recoding.kinds import Trait
+from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Perturbed
 
 # People whose nearest record is looked for, and pairs of a person and a record that are compared at once.

@@ -10,11 +10,9 @@ import numpy as np
 from shoal.attacks.base import AttackFigure
 from shoal.data.keys import Keys
 from shoal.data.table import take_rows
-from shoal.kinds.base import Trait
-from shoal.kinds.codings import CODINGS
-from shoal.kinds.pseudonymised import PSEUDONYMISED
-from shoal.pseudonyms.columns import dates_of
-from shoal.recoding.applied import Released
+from shoal.recoding.coded_columns import dates_of
+from shoal.recoding.kinds import CODINGS, PSEUDONYMISED, Trait
+from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Bucketed
 
 

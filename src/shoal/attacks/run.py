@@ -21,8 +21,8 @@ from shoal.data.coding import canonical_text
 from shoal.data.keys import Keys
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import parse_attack
-from shoal.kinds.base import Trait, kind_of, made_of
-from shoal.recoding.labels import readers_manifest
+from shoal.recoding.kinds import Trait, kind_of, made_of
+from shoal.recoding.reader_labels import readers_manifest
 from shoal.results import Release
 
 _NEEDS = {

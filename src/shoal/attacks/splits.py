@@ -15,7 +15,7 @@ from shoal.attacks.forced import Forced, best_of_all, forced, judge_of
 from shoal.data.hierarchy import Hierarchy
 from shoal.kernels.rules import SIZE
 from shoal.measures.base import Prices
-from shoal.recoding.column_cells import TreeCells
+from shoal.recoding.cells import TreeCells
 from shoal.recoding.recodings import Subtree
 from shoal.results import Release
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from shoal.attacks.base import AttackFigure, figure
-from shoal.recoding.applied import Released
+from shoal.recoding.recoded import Released
 
 
 def trajectories(released: Released, tokens: pl.Series) -> AttackFigure:

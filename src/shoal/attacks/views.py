@@ -22,11 +22,10 @@ from shoal.data.schema import ColumnSpec, Schema
 from shoal.data.stats import unknown_flags, value_text
 from shoal.data.table import iso_dates, take_rows
 from shoal.errors import InputError
-from shoal.kinds.base import Trait, either_has
-from shoal.kinds.codings import CODINGS
-from shoal.recoding.applied import Released
 from shoal.recoding.cover import Cover, cover_column, not_suppressed
-from shoal.recoding.labels import publisher_manifest
+from shoal.recoding.kinds import CODINGS, Trait, either_has
+from shoal.recoding.reader_labels import publisher_manifest
+from shoal.recoding.recoded import Released
 from shoal.results import Release
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shoal.io.recipes import Recipe
     from shoal.models.base import Model
     from shoal.models.judge import Judge
-    from shoal.pseudonyms.secrets import Secret
+    from shoal.recoding.secrets import Secret
 
 Step = Callable[[str], None]
 
@@ -242,9 +242,9 @@ def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any
 
 def _of_codes(domain: Domain, algorithm: Algorithm, given: Sequence[Secret], accepted: Collection[str]) -> None:
     """Refuse given codes that do not fit, and codes of columns that were not accepted."""
-    from shoal.kinds.pseudonymised import PSEUDONYMISED
-    from shoal.pseudonyms.secrets import by_column
-    from shoal.pseudonyms.sensitive import refuse_unfit
+    from shoal.recoding.coded_columns import refuse_unfit
+    from shoal.recoding.kinds import PSEUDONYMISED
+    from shoal.recoding.secrets import by_column
 
     refuse_unfit(domain, algorithm.kind, by_column(given), everybody=algorithm.share_allowed(domain.n) == 0)
     code = str(PSEUDONYMISED.code)
@@ -274,8 +274,8 @@ def _problems(
 ) -> list[ShoalError]:
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
     from shoal.judging.beforehand import refusals_beforehand
-    from shoal.pseudonyms.sensitive import refuse_uncodable
-    from shoal.recoding.output import Output
+    from shoal.recoding.coded_columns import refuse_uncodable
+    from shoal.recoding.publish import Output
 
     found: list[ShoalError] = []
     try:

@@ -26,7 +26,7 @@ from shoal.io.gating import hidden_of, naming
 from shoal.io.recipes import Recipe
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.secrets import Secret
 from shoal.running import keeps_rows, read_recipe_source
 from shoal.streaming.given import person_frames
 from shoal.streaming.recipes import Secrecy, memory_of, opened, stream_of

@@ -29,7 +29,7 @@ from shoal.cli.sampled import kept_case, kept_recipe
 from shoal.cli.show import say, share, show_json, show_table, steps
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
-from shoal.kinds.generalised import GENERALISED
+from shoal.recoding.kinds import GENERALISED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -261,7 +261,7 @@ def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) ->
     from shoal.attacks.views import public_view
     from shoal.data.keys import Keys
     from shoal.io.output import read_tables
-    from shoal.recoding.labels import readers_manifest
+    from shoal.recoding.reader_labels import readers_manifest
 
     subject = known.subject
     if known.control is not None and known.against is None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.cli.show import figure, share
 
 if TYPE_CHECKING:
-    from shoal.recoding.became import Became
-    from shoal.recoding.overlaps import Overlap
+    from shoal.recoding.outcome import Became, Overlap
 
 _CELL_WIDTH = 20
 # So many columns are described; of more, those that lost most.

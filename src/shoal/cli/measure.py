@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from shoal.evaluation.base import Evaluation
     from shoal.io.recipes import Recipe
-    from shoal.pseudonyms.secrets import Secret
+    from shoal.recoding.secrets import Secret
     from shoal.results import Release
 
 _ALL = "all"
@@ -204,7 +204,7 @@ def _findings(
         from shoal.evaluation.reading import read_published, read_release, refuse_other_rows
         from shoal.evaluation.run import evaluate
         from shoal.io.output import read_tables
-        from shoal.recoding.labels import readers_manifest
+        from shoal.recoding.reader_labels import readers_manifest
 
         keys = Keys.from_seed(seed)
         if priced.release is not None:

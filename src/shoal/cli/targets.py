@@ -311,9 +311,8 @@ def _of_release(manifest: Mapping[str, Any], present: Sequence[str]) -> tuple[St
     from shoal.data.hierarchy import Hierarchy
     from shoal.data.policies import given_policy
     from shoal.data.schema import ColumnSpec, Schema
-    from shoal.kinds.base import Trait, made_of
-    from shoal.kinds.codings import class_figures
-    from shoal.recoding.labels import readers_manifest
+    from shoal.recoding.kinds import Trait, class_figures, made_of
+    from shoal.recoding.reader_labels import readers_manifest
     from shoal.risk.cells import Standing
 
     quasi, sensitive = (_columns(manifest, role, present) for role in ("quasi", "sensitive"))

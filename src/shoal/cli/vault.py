@@ -16,7 +16,7 @@ from shoal.cli.show import clean, say, show_json, show_table
 from shoal.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
-    from shoal.pseudonyms.secrets import Secret
+    from shoal.recoding.secrets import Secret
     from shoal.vault.interpret import Interpreted
     from shoal.vault.protocol.answering import Answer
     from shoal.vault.protocol.asking import Refused
@@ -261,7 +261,7 @@ def read_key(
 def _fresh_key(column: str) -> list[Secret]:
     from secrets import token_bytes
 
-    from shoal.pseudonyms.secrets import SecretKey
+    from shoal.recoding.secrets import SecretKey
 
     return [SecretKey(column, token_bytes(32))]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from shoal.catalogue import load, make, names, working
 from shoal.errors import ParameterError
-from shoal.kinds.base import Kind, Trait
 from shoal.params import nearest
+from shoal.recoding.kinds import Kind, Trait
 
 
 @dataclass(frozen=True, kw_only=True)

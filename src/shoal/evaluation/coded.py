@@ -19,8 +19,8 @@ from shoal.data.schema import ColumnSpec
 from shoal.errors import InputError
 from shoal.evaluation.domains import column_domain, original_texts
 from shoal.evaluation.view import Feature, Reading
-from shoal.kinds.base import Trait
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.kinds import Trait
+from shoal.recoding.secrets import Secret
 
 # Codings whose codes stand for values: codes that rise with numbers are numbers, others are texts.
 _TYPES = {"graded": "numeric", "mapping": "categorical"}

@@ -17,8 +17,8 @@ from shoal.evaluation.queries import Query
 from shoal.evaluation.reading import read_published
 from shoal.evaluation.unbiased import MOST, Channel, Patterns
 from shoal.evaluation.view import Reading
-from shoal.kinds.base import Trait, made_of
 from shoal.measures.intervals import NORMAL, wilson
+from shoal.recoding.kinds import Trait, made_of
 
 _ARROW = re.compile(r"\s+->\s+")
 

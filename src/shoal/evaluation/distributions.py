@@ -13,7 +13,7 @@ from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.features import Column, Rows, Scale, columns_of, is_number, listed, looked_at, pick
 from shoal.evaluation.split import known_codes, sides
 from shoal.evaluation.view import Feature, Reading
-from shoal.pseudonyms.grades import correlation
+from shoal.recoding.grading import correlation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from shoal.evaluation.queries import Query, known_feature
 from shoal.evaluation.view import Feature, Reading
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.queries import cell_chances, exact_counts, expected_counts
-from shoal.kinds.base import Trait
+from shoal.recoding.kinds import Trait
 
 # Queries at a time, so that chances of all cells fit into memory that is used again from one part to the next.
 _CELLS = 1 << 20

@@ -17,10 +17,9 @@ from shoal.evaluation.coded import refuse_absent, with_codes
 from shoal.evaluation.domains import column_domain
 from shoal.evaluation.view import Feature, Reading
 from shoal.kernels.grouping import group_rows
-from shoal.kinds.base import Kind, Trait, either_has, kind_of, made_of
-from shoal.recoding.cover import cover_column, not_suppressed
-from shoal.recoding.labels import publisher_manifest, readers_manifest
-from shoal.recoding.meeting import refuse_unmet, refuse_unmet_values
+from shoal.recoding.cover import cover_column, not_suppressed, refuse_unmet, refuse_unmet_values
+from shoal.recoding.kinds import Kind, Trait, either_has, kind_of, made_of
+from shoal.recoding.reader_labels import publisher_manifest, readers_manifest
 from shoal.results import Release
 
 ROLES = ("quasi", "sensitive", "neutral")
@@ -102,7 +101,7 @@ def read_published(
 def refuse_other_rows(frame: pl.DataFrame, manifest: Mapping[str, Any], original: pl.DataFrame) -> None:
     """Refuse rows of a file whose values are written otherwise than the cells of the release that it is held against.
 
-    What that means is in :mod:`shoal.recoding.meeting`.
+    What that means is in :mod:`shoal.recoding.cover`.
     """
     centroids = either_has(manifest, Trait.CENTROIDS)
     for entry in manifest["columns"]:

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from shoal.data.domain import Domain, Joint
 from shoal.data.table import Table
 from shoal.errors import ParameterError
-from shoal.kinds.base import Kind
 from shoal.measures.research import ResearchValue
 from shoal.measures.value_table import ValuedLevel, value_table
 from shoal.measures.wanted import check_research, refuse_unjudged
+from shoal.recoding.kinds import Kind
 
 
 class Valued(Protocol):

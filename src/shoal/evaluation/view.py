@@ -11,7 +11,7 @@ import numpy as np
 from shoal.data.keys import Keys
 from shoal.errors import InputError
 from shoal.evaluation.domains import Domain
-from shoal.kinds.base import Kind, Trait
+from shoal.recoding.kinds import Kind, Trait
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

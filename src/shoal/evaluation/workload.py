@@ -21,7 +21,7 @@ from shoal.evaluation.queries import Condition
 from shoal.evaluation.reading import read_published
 from shoal.evaluation.targets import target_classes, told
 from shoal.evaluation.view import Feature, Reading
-from shoal.kinds.generalised import GENERALISED
+from shoal.recoding.kinds import GENERALISED
 
 # What every column keeps of its weight, whatever the workload says of it: nothing is given away for free.
 _FLOOR = 0.3

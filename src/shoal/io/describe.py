@@ -9,13 +9,10 @@ from shoal.data.column import TREE, Column, file_columns
 from shoal.data.domain import Domain
 from shoal.data.hierarchy import ROOT, Hierarchy, shown_entry
 from shoal.data.values import format_date, format_number
-from shoal.kinds.base import Kind, Trait
-from shoal.kinds.codings import left_open
-from shoal.kinds.generalised import GENERALISED
-from shoal.recoding.applied import Released
 from shoal.recoding.cell_text import SEVERAL
-from shoal.recoding.output import Output
-from shoal.recoding.publish import released_columns
+from shoal.recoding.kinds import GENERALISED, Kind, Trait, left_open
+from shoal.recoding.publish import Output, released_columns
+from shoal.recoding.recoded import Released
 
 _ALWAYS = (
     "Whether a person is in the data: nothing here hides membership.",

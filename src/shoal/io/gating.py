@@ -13,9 +13,8 @@ from shoal.data.schema import Schema
 from shoal.data.table import held_dates
 from shoal.errors import GateError, RefusalError, ShoalError
 from shoal.io.describe import Promised, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
-from shoal.recoding.applied import Released
-from shoal.recoding.output import Output
-from shoal.recoding.publish import Published, behind_representatives
+from shoal.recoding.publish import Output, Published, behind_representatives
+from shoal.recoding.recoded import Released
 from shoal.recoding.snap import declared_steps, grids
 from shoal.verify.coded import Coded
 from shoal.verify.gate import gate

@@ -8,9 +8,9 @@ import numpy as np
 
 from shoal.data.classes import Grouped
 from shoal.data.stats import Attribute, GroupStats, Possible
-from shoal.kinds.base import Trait
 from shoal.models.judge import Judge
-from shoal.recoding.applied import Released
+from shoal.recoding.kinds import Trait
+from shoal.recoding.recoded import Released
 
 Parted = tuple[Grouped, Callable[[], GroupStats]]
 

@@ -12,11 +12,11 @@ from shoal.errors import ParameterError, RefusalError, ShoalError
 from shoal.judging.feasible import refuse_infeasible
 from shoal.judging.items import refuse_items
 from shoal.judging.refusals import refuse_named_values, refuse_neutral, refuse_sets, refuse_settings, refuse_unprotected
-from shoal.kinds.base import Kind
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import Reference
-from shoal.recoding.output import Output
+from shoal.recoding.kinds import Kind
+from shoal.recoding.publish import Output
 
 Vacuous = Sequence[tuple[Model, tuple[str, ...] | None]]
 

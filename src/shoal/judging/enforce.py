@@ -15,8 +15,8 @@ from shoal.judging.across import Parted, judge_people
 from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
-from shoal.recoding.applied import Released
-from shoal.recoding.matching import with_anybody, with_population
+from shoal.recoding.population_match import with_anybody, with_population
+from shoal.recoding.recoded import Released
 from shoal.recoding.released_values import from_released_values
 
 

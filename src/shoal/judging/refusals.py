@@ -9,11 +9,11 @@ from shoal.catalogue import names
 from shoal.data.domain import Domain
 from shoal.data.rows import Rows
 from shoal.errors import ParameterError, RefusalError
-from shoal.kinds.base import Kind, named
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.params import nearest
-from shoal.recoding.applied import Released
+from shoal.recoding.kinds import Kind, named
+from shoal.recoding.recoded import Released
 from shoal.recoding.snap import is_tight
 
 _SETTINGS = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-ROWS")

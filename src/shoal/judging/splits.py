@@ -9,7 +9,7 @@ from typing import Any
 from shoal.data.classes import EVERYBODY, Split, Together, in_runs
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
-from shoal.recoding.applied import Released
+from shoal.recoding.recoded import Released
 
 
 def split_verdicts(released: Released, judge: Judge) -> list[dict[str, Any]]:

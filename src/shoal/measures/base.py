@@ -16,10 +16,10 @@ import numpy as np
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.workload import NO_CUTS
-from shoal.kinds.base import Trait
-from shoal.recoding.applied import PriceStats
-from shoal.recoding.column_cells import CellColumn
-from shoal.recoding.level_cells import level_cells, top_level
+from shoal.recoding.cells import CellColumn
+from shoal.recoding.kinds import Trait
+from shoal.recoding.lattice import level_cells, top_level
+from shoal.recoding.recoded import PriceStats
 from shoal.results import Score
 
 

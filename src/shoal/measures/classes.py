@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.kinds.base import Trait
 from shoal.measures.base import NOTHING_RELEASED, Measure
 from shoal.params import whole
-from shoal.recoding.applied import PriceStats
+from shoal.recoding.kinds import Trait
+from shoal.recoding.recoded import PriceStats
 
 
 @dataclass(frozen=True, kw_only=True)

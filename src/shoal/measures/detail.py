@@ -6,8 +6,8 @@ import numpy as np
 
 from shoal.data.column import Column
 from shoal.measures.scale import is_numeric, level_groups, spans
-from shoal.recoding.applied import PriceStats
-from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.recoded import PriceStats
 
 
 def detail_shares(column: Column) -> np.ndarray:

@@ -6,7 +6,7 @@ from functools import partial
 from numbers import Real
 
 from shoal.catalogue import load, spared, working
-from shoal.recoding.applied import PriceStats
+from shoal.recoding.recoded import PriceStats
 from shoal.results import Score
 
 

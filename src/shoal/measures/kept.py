@@ -9,8 +9,7 @@ import numpy as np
 from shoal.data.column import Column
 from shoal.measures.constraints import Constraint
 from shoal.measures.published import Labels, Side, meet, reach
-from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
-from shoal.recoding.set_cells import SetCells
+from shoal.recoding.cells import CellColumn, IntervalCells, SetCells, TreeCells
 
 
 def breaking_cells(rule: Constraint, cells: CellColumn) -> list[str]:

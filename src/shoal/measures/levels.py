@@ -9,11 +9,11 @@ import numpy as np
 
 from shoal.data.column import Column
 from shoal.data.domain import Domain
-from shoal.kinds.base import Trait
 from shoal.measures.base import Measure, Prices, additive, leaf_prices
-from shoal.recoding.applied import PriceStats
-from shoal.recoding.column_cells import CellColumn, IntervalCells
-from shoal.recoding.level_cells import level_cells
+from shoal.recoding.cells import CellColumn, IntervalCells
+from shoal.recoding.kinds import Trait
+from shoal.recoding.lattice import level_cells
+from shoal.recoding.recoded import PriceStats
 
 
 def _without_levels(stats: PriceStats) -> str | None:

@@ -11,10 +11,10 @@ import numpy as np
 
 from shoal.data.column import Column
 from shoal.data.domain import Domain
-from shoal.kinds.base import Trait
 from shoal.measures.base import NOTHING_RELEASED, Measure, Prices, additive, leaf_prices
-from shoal.recoding.applied import PriceStats
-from shoal.recoding.column_cells import CellColumn
+from shoal.recoding.cells import CellColumn
+from shoal.recoding.kinds import Trait
+from shoal.recoding.recoded import PriceStats
 
 
 def _weighted_sum(stats: PriceStats, price: Callable[[CellColumn], np.ndarray]) -> float:

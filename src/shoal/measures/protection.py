@@ -11,9 +11,9 @@ import numpy as np
 from shoal.data.column import FLAT, closeness
 from shoal.data.policies import policy_of
 from shoal.kernels import rules as kernel
-from shoal.kinds.base import Trait
 from shoal.measures.base import NOTHING_RELEASED, Measure
-from shoal.recoding.applied import PriceStats
+from shoal.recoding.kinds import Trait
+from shoal.recoding.recoded import PriceStats
 
 # A class whose S-diversity is above this has next to no spread left.
 _EXPOSED = 0.9

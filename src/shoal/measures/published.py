@@ -20,7 +20,7 @@ import numpy as np
 
 from shoal.data.column import TREE, Column
 from shoal.measures.scale import exact_number, exact_numbers, is_numeric, level_groups
-from shoal.recoding.foreign import span
+from shoal.recoding.foreign_cells import span
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _QUARTER = re.compile(r"(\d{4})-Q([1-4])", re.ASCII)

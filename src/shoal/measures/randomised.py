@@ -14,13 +14,13 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kinds.base import Trait
 from shoal.measures.amplification import amplification, amplification_with_prior, countable
 from shoal.measures.base import Measure
 from shoal.measures.bias import association_bias, relative_bias
 from shoal.measures.posterior import posterior, too_many
-from shoal.recoding.applied import PriceStats
+from shoal.recoding.kinds import Trait
 from shoal.recoding.randomised import Randomised, entropy
+from shoal.recoding.recoded import PriceStats
 from shoal.results import Score
 
 

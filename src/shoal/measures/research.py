@@ -12,7 +12,6 @@ import numpy as np
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.errors import ParameterError
-from shoal.kinds.base import Trait
 from shoal.measures.association import Joints, association_weights, pairs
 from shoal.measures.base import NOTHING_RELEASED, Measure, Prices
 from shoal.measures.cell_prices import cell_prices, slope
@@ -21,7 +20,8 @@ from shoal.measures.detail import detail_shares, local_detail
 from shoal.measures.kept import breaking_cells
 from shoal.measures.scale import level_groups
 from shoal.params import choice, real
-from shoal.recoding.applied import PriceStats
+from shoal.recoding.kinds import Trait
+from shoal.recoding.recoded import PriceStats
 
 _OWNER = "research value"
 

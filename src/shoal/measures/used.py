@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shoal.data.texts import spelling_facts
-from shoal.recoding.applied import Released
+from shoal.recoding.recoded import Released
 
 
 def release_facts(released: Released) -> dict[str, Any]:

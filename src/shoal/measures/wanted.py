@@ -8,12 +8,12 @@ from typing import Any
 from shoal.data.column import Column
 from shoal.data.domain import Domain, Joint
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kinds.base import Kind, Trait
 from shoal.measures.detail import detail_shares
 from shoal.measures.kept import rule_facts
 from shoal.measures.published import Labels
 from shoal.measures.research import ResearchValue
-from shoal.recoding.applied import PriceStats
+from shoal.recoding.kinds import Kind, Trait
+from shoal.recoding.recoded import PriceStats
 
 # An inner level that keeps less of a column's value than this hardly counts in a search.
 _WORTHLESS = 0.05

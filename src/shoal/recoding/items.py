@@ -18,7 +18,7 @@ from shoal.data.column import Column
 from shoal.data.stats import Histogram, counted_by_rows
 from shoal.errors import ParameterError
 from shoal.kernels.itemsets import anonymise_items, fewest_sharing
-from shoal.recoding.applied import Released
+from shoal.recoding.recoded import Released
 
 _MOST = 1 << 27  # combinations of items of one class that are counted at a time
 _WIDEST = 1 << 62

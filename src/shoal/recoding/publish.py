@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import datetime
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,10 +18,12 @@ from shoal.data.hierarchy import MISSING, ROOT
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.data.texts import all_held, is_text, placed, told
-from shoal.recoding.applied import Released
+from shoal.params import choice, iso_date
 from shoal.recoding.cell_text import escape
-from shoal.recoding.column_cells import CellColumn, IntervalCells
-from shoal.recoding.styles import inner_bounds, typed
+from shoal.recoding.cells import CellColumn, IntervalCells
+from shoal.recoding.recoded import Released
+from shoal.recoding.recodings import Bucketed
+from shoal.recoding.snap import inner_bounds, typed
 
 # The stream of draws that rows are put in order by.
 RELEASE_ORDER = "release order"
@@ -210,3 +214,97 @@ def _stars(values: pl.Series, star: np.ndarray) -> pl.Series:
         texts = pl.concat([texts, pl.Series([ROOT])])
     numbers = values.to_physical().cast(pl.UInt32).scatter(np.flatnonzero(star), texts.index_of(ROOT))
     return placed(numbers, texts).alias(values.name)
+
+
+# ----------------------------------------
+# Publishing sensitive values by group: in a table of their own, or shuffled within their groups.
+
+
+# The stream of draws that a table of sensitive values is put in order by.
+SENSITIVE_ORDER = "sensitive order"
+
+
+def by_group(released: Released, keys: Keys, *, suppressed: str, order: str) -> Published:
+    """Rows with the numbers of their groups, and sensitive values that only these lead to."""
+    assert isinstance(released.recoding, Bucketed)
+    frame, source = publish(released, keys, suppressed=suppressed, order=order)
+    group = group_name(released.domain.types)
+    sensitive = [name for name in frame.columns if name in released.table.schema.sensitive]
+    numbers = pl.Series(group, released.classes.astype(np.int64) + 1)
+    if released.recoding.publication == "permuted":
+        values_from = permuted(released.classes, released.table.row_keys, keys, source)
+        moved = [written(released, name).gather(values_from).alias(name) for name in sensitive]
+        frame = frame.with_columns(*moved, numbers.gather(source))
+        return Published(frame=frame, source=source, apart=None, values_from=values_from, group=group)
+    # Another order than the first table's, or rows would still stand side by side.
+    rows = keys.shuffle(SENSITIVE_ORDER, released.table.row_keys)
+    rows = rows[released.classes[rows] >= 0]
+    apart = pl.DataFrame([numbers.gather(rows), *(written(released, name).gather(rows) for name in sensitive)])
+    frame = frame.drop(sensitive).with_columns(numbers.gather(source))
+    return Published(frame=frame, source=source, apart=apart, values_from=rows, group=group)
+
+
+def group_name(taken: Collection[str]) -> str:
+    """A name for the column of group numbers that no column of the table has."""
+    name = "group"
+    while name in taken:
+        name = f"{name}_"
+    return name
+
+
+def permuted(classes: np.ndarray, row_keys: np.ndarray, keys: Keys, source: np.ndarray) -> np.ndarray:
+    """For each released row a row of its group, each once, in an order that says nothing about the first."""
+    drawn = keys.shuffle("permuted values", row_keys)
+    drawn = drawn[classes[drawn] >= 0]
+    by_group = drawn[np.argsort(classes[drawn], kind="stable")]
+    places = np.argsort(classes[source], kind="stable")
+    values_from = np.empty_like(source)
+    values_from[places] = by_group
+    return values_from
+
+
+# ----------------------------------------
+# How a release is to be published, and what its publisher accepts.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """The settings of a release that no algorithm and no model looks at.
+
+    Attributes
+    ----------
+    suppressed, order
+        ``"drop"`` or ``"star"``; ``"shuffled"`` or ``"kept"``.
+    acknowledged
+        Warning codes accepted.
+    neutral_limit
+        Largest share of rows that may be unique on quasi-identifiers and neutral columns.
+    joinable
+        Whether the key of its tokens is used for other releases too.
+    same_codes
+        Whether codes of its values are those of another release.
+    date
+        What manifest and report are dated with, None for no date.
+    review
+        What the publisher says of the release in manifest and report.
+    """
+
+    suppressed: str = "drop"
+    order: str = "shuffled"
+    acknowledged: Collection[str] = ()
+    neutral_limit: float = 0.05
+    joinable: bool = False
+    same_codes: bool = False
+    date: datetime.date | str | None = None
+    review: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        choice("the output", "suppressed", self.suppressed, ("drop", "star"))
+        choice("the output", "order", self.order, ("shuffled", "kept"))
+        if self.date is not None:
+            iso_date("the output", "date", self.date)
+
+    @property
+    def day(self) -> str | None:
+        """The date as ISO text."""
+        return None if self.date is None else iso_date("the output", "date", self.date)

@@ -10,14 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.data.classes import Cells, RowIds, class_numbers
-from shoal.kinds.base import Kind
-from shoal.kinds.bucketised import BUCKETISED
-from shoal.kinds.generalised import GENERALISED
-from shoal.kinds.microaggregated import MICROAGGREGATED
-from shoal.kinds.perturbed import PERTURBED
-from shoal.kinds.pseudonymised import PSEUDONYMISED
-from shoal.kinds.randomised import RANDOMISED
-from shoal.recoding.redrawing import Redrawing
+from shoal.recoding.kinds import BUCKETISED, GENERALISED, MICROAGGREGATED, PERTURBED, PSEUDONYMISED, RANDOMISED, Kind
+from shoal.recoding.rewriting import Redrawing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +227,7 @@ class Coded(Recoding):
     columns
         Column to what is published instead of its values, one entry a code of its dictionary.
     coded
-        Column to the name of its coding (:mod:`shoal.kinds.codings`).
+        Column to the name of its coding (:mod:`shoal.recoding.kinds`).
     """
 
     kind: Kind = field(default=PSEUDONYMISED, repr=False, compare=False)

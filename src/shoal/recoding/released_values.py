@@ -21,11 +21,10 @@ from shoal.data.domain import Domain, classes_of
 from shoal.data.stats import counted_by_rows
 from shoal.errors import InputError
 from shoal.kernels.grouping import group_ranges, group_rows
-from shoal.recoding.applied import Released
-from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Blocks, CellGrouping, Grouping, Starred
 from shoal.recoding.rewriting import ByRow
-from shoal.recoding.set_cells import SetCells
 
 
 def from_released_values(released: Released) -> Released:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoal.catalogue import names
-from shoal.kinds.base import named
+from shoal.recoding.kinds import named
 
 _MEANINGS = {
     "W-UNMODELLED": "no model protects this sensitive column, so that a class may give its values away",

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shoal.grammar import target_words
-from shoal.kinds.base import made_of
-from shoal.kinds.codings import CODINGS
+from shoal.recoding.kinds import CODINGS, made_of
 from shoal.reports.codes import meaning
 from shoal.reports.pages import render
 from shoal.reports.use import use_of_cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.kinds.base import Trait, kind_of, made_of
+from shoal.recoding.kinds import Trait, kind_of, made_of
 
 _BY_CELLS = {
     "interval": (

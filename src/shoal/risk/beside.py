@@ -18,10 +18,10 @@ from shoal.data.texts import is_held, is_text, told
 from shoal.data.value_index import number_cells
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.grouping import group_rows, number_keys
-from shoal.kinds.base import Trait
 from shoal.models.judge import Judge
-from shoal.recoding.applied import Released
+from shoal.recoding.kinds import Trait
 from shoal.recoding.publish import Published
+from shoal.recoding.recoded import Released
 from shoal.results import Risk
 from shoal.risk.classes import Classes, every_cell, group_table, homogeneous_share, people
 from shoal.risk.exposure import by_column, journalist, shape

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.data.domain import Domain
-from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
+from shoal.recoding.recoded import Released
 from shoal.results import Risk
 from shoal.risk.beside import before_and_after, counted_before_and_after
 

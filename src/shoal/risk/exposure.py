@@ -14,8 +14,8 @@ import polars as pl
 from shoal.data.classes import Cells, Grouped, RowIds
 from shoal.data.rows import ArrayRows, Frequency, PeopledRows, Rows
 from shoal.kernels.grouping import group_rows
-from shoal.recoding.applied import Released
-from shoal.recoding.matching import matching_people
+from shoal.recoding.population_match import matching_people
+from shoal.recoding.recoded import Released
 from shoal.results import Risk
 from shoal.risk.classes import Classes
 from shoal.risk.contributions import contributions

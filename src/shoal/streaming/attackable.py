@@ -25,11 +25,11 @@ from shoal.data.keys import Keys, key_hashes
 from shoal.engines.kept import KeptRows, StoredBatch
 from shoal.engines.stored import StoredRows
 from shoal.errors import InputError, ParameterError
-from shoal.kinds.base import Kind
 from shoal.pipeline import Progress
-from shoal.recoding.applied import Released
-from shoal.recoding.labels import publisher_manifest
+from shoal.recoding.kinds import Kind
 from shoal.recoding.publish import Publishing
+from shoal.recoding.reader_labels import publisher_manifest
+from shoal.recoding.recoded import Released
 from shoal.streaming.release import Judged
 
 # Rows of the people that are attacked, where nobody says how many.

@@ -18,8 +18,8 @@ from shoal.data.schema import Schema
 from shoal.data.table import Table
 from shoal.engines.kept import KeptRows, StoredBatch
 from shoal.engines.memory import MemoryRows
-from shoal.kinds.base import Trait
-from shoal.recoding.applied import Released
+from shoal.recoding.kinds import Trait
+from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Perturbed, Recoding, Redrawn
 from shoal.recoding.rewriting import rewritten
 

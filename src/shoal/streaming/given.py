@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.kept import KeptRows, StoredBatch
-from shoal.recoding.applied import Released
-from shoal.recoding.column_cells import CellColumn
+from shoal.recoding.cells import CellColumn
+from shoal.recoding.recoded import Released
 from shoal.verify.gate import looked_up
 from shoal.verify.types import Batch, Rows
 

@@ -15,9 +15,8 @@ from shoal.data.keys import Keys
 from shoal.engines.kept import Publisher, StoredBatch
 from shoal.engines.shuffled import by_bits
 from shoal.engines.stored import StoredRows
-from shoal.recoding.applied import Released
-from shoal.recoding.buckets import SENSITIVE_ORDER, group_name, permuted
-from shoal.recoding.publish import RELEASE_ORDER, released_columns
+from shoal.recoding.publish import RELEASE_ORDER, SENSITIVE_ORDER, group_name, permuted, released_columns
+from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Bucketed
 
 # Random bits of a row are of so many.

@@ -33,8 +33,8 @@ from shoal.io.roles import schema_of, settled
 from shoal.io.source import Told, read_population
 from shoal.models.base import Model
 from shoal.pipeline import Progress
-from shoal.pseudonyms.secrets import Secret, SecretKey, by_column
-from shoal.recoding.output import Output
+from shoal.recoding.publish import Output
+from shoal.recoding.secrets import Secret, SecretKey, by_column
 from shoal.results import Written
 from shoal.streaming.release import MEMORY as MOST_MEMORY
 from shoal.streaming.release import Judged, Stream

@@ -42,23 +42,19 @@ from shoal.judging.enforce import enforce
 from shoal.judging.feasible import vacuous, whole_reference
 from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
-from shoal.kinds.base import Trait
 from shoal.measures.every import every_score
 from shoal.measures.used import release_facts
 from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.pipeline import Progress
-from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
-from shoal.pseudonyms.secrets import Secret, SecretKey
-from shoal.pseudonyms.sensitive import refuse_uncodable
-from shoal.recoding.applied import Released, apply_recoding
-from shoal.recoding.became import chosen
-from shoal.recoding.buckets import group_name
-from shoal.recoding.output import Output
-from shoal.recoding.overlaps import overlap_report
-from shoal.recoding.publish import Publishing
+from shoal.recoding.coded_columns import pseudonymise, refuse_idle_key, refuse_uncodable
+from shoal.recoding.kinds import Trait
+from shoal.recoding.outcome import chosen, overlap_report
+from shoal.recoding.publish import Output, Publishing, group_name
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Recoding
+from shoal.recoding.secrets import Secret, SecretKey
 from shoal.recoding.snap import declared_steps, grids
 from shoal.reports.release import release_html
 from shoal.results import Written

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shoal.engines.kept import KeptRows
-from shoal.recoding.applied import Released
 from shoal.recoding.publish import shown_texts
+from shoal.recoding.recoded import Released
 from shoal.recoding.rewriting import ByClass, rewritten
 
 

@@ -28,7 +28,7 @@ from shoal.io.normal import check_names
 from shoal.io.partitions import Partitions
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.pipeline import Progress
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.secrets import Secret
 from shoal.streaming.recipes import opened_on, stream_of
 from shoal.streaming.unserved import CLUSTER, refuse_unserved
 from shoal.verify.types import Check, Verdict

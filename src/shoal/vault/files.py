@@ -14,7 +14,7 @@ from shoal.io.private import check_private
 from shoal.io.publication import Bond
 from shoal.io.swap import sync, write_whole
 from shoal.params import nearest
-from shoal.pseudonyms.secrets import Secret, restore
+from shoal.recoding.secrets import Secret, restore
 from shoal.vault.entries import Entry, Kept, damaged, from_plain, to_plain
 from shoal.vault.seal import Key, refuse_short, seal, unseal
 from shoal.verify.folder import MANIFEST

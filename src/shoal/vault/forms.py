@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from shoal.errors import DomainError
-from shoal.pseudonyms.grades import GradingTable
+from shoal.recoding.grading import GradingTable
 
 NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 SIGN = r"<=|>=|=<|=>|<>|!=|==|~=|[<>=≤≥≠]"

@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 
 from shoal.data.hierarchy import MISSING, ROOT
 from shoal.errors import DomainError, InputError, ParameterError
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, Secret
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault.forms import NUMBER, SIGN, before_span, behind_span, is_calculated, turned_before, turned_behind
 from shoal.vault.leftovers import DONE, FIGURES, Left, dangling_numbers, loose_numbers, numbers_of_a_row
 from shoal.vault.names import Codes, Names

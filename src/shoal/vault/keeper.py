@@ -11,8 +11,7 @@ from typing import Any
 from shoal.errors import InputError, RecipeError
 from shoal.io.publication import Bond
 from shoal.io.recipes import Recipe
-from shoal.pseudonyms.secrets import Secret, SecretKey
-from shoal.pseudonyms.tokens import KEY_BYTES
+from shoal.recoding.secrets import KEY_BYTES, Secret, SecretKey
 from shoal.vault.entries import Kept
 from shoal.vault.files import check_name, check_vault, contents, load, refuse_needed, settle, stage
 from shoal.vault.seal import Key, refuse_short

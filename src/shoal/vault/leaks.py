@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from shoal.attacks.decoding import frequency_guesses, rank_guesses
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, Secret
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault.protocol.checking import Counter, Tally
 from shoal.vault.protocol.statements import GRADING, Released
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from shoal.errors import ParameterError
-from shoal.pseudonyms.secrets import MappingTable
+from shoal.recoding.secrets import MappingTable
 
 _JOINS = r"[\s._-]"
 

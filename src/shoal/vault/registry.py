@@ -15,9 +15,9 @@ from shoal.data.domain import History, set_ids
 from shoal.data.stats import unknown_flags
 from shoal.data.table import Table
 from shoal.errors import InputError, ParameterError
-from shoal.kinds.base import Trait
 from shoal.models.base import Model
-from shoal.pseudonyms.tokens import KEY_BYTES, tokens
+from shoal.recoding.kinds import Trait
+from shoal.recoding.secrets import KEY_BYTES, tokens
 from shoal.results import Release
 from shoal.vault.known_before import Past, Seen, with_release
 

@@ -15,7 +15,7 @@ from shoal.errors import InfeasibleError
 from shoal.measures.cell_prices import cell_prices
 from shoal.measures.constraints import Constraint
 from shoal.measures.research import ResearchValue
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 
 AGES = [[str(age), f"[{age // 5 * 5},{age // 5 * 5 + 4}]", f"[{age // 20 * 20},{age // 20 * 20 + 19}]", "*"]

@@ -20,9 +20,8 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge
-from shoal.recoding.applied import Released, apply_recoding
-from shoal.recoding.lattice import Lattice
-from shoal.recoding.level_cells import top_level
+from shoal.recoding.lattice import Lattice, top_level
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain
 
 ENGINE = MemoryEngine()

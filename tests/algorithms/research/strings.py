@@ -13,7 +13,7 @@ from shoal.algorithms.base import Problem
 from shoal.catalogue import load, make
 from shoal.data.column import Column
 from shoal.measures.association import pairs
-from shoal.recoding.level_cells import top_level
+from shoal.recoding.lattice import top_level
 from tests.algorithms.lattice.lattices import LIMITS, MODELS, Case, Node, cases, every_node
 
 

@@ -19,7 +19,7 @@ from shoal.catalogue import load
 from shoal.data.classes import RowIds
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Subtree
 from tests.algorithms.lattice.lattices import ENGINE, LIMITS, UP, Case, cases
 

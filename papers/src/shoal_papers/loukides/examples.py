@@ -23,10 +23,10 @@ from shoal.evaluation.queries import GivenQueries
 from shoal.evaluation.reading import read_release
 from shoal.io.source import read
 from shoal.measures.protection import s_diversities
-from shoal.recoding.applied import Released, apply_recoding
-from shoal.recoding.column_cells import IntervalCells
+from shoal.recoding.cells import IntervalCells
+from shoal.recoding.outcome import recoding_kinds
+from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.schemes import recoding_kinds
 from shoal.risk.audit import audit
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import equals, info

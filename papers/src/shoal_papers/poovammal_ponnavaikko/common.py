@@ -13,7 +13,7 @@ from shoal.algorithms.links.mapping import ValueMapping
 from shoal.algorithms.links.transform import TableTransform
 from shoal.data.table import Table
 from shoal.io.source import read
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.secrets import Secret
 from shoal.results import Release
 from shoal_papers.base import Context
 from shoal_papers.runs import release, sample

@@ -18,7 +18,7 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.numeric import EpsM
-from shoal.pseudonyms.grades import GradingTable, correlation
+from shoal.recoding.grading import GradingTable, correlation
 from shoal.risk.audit import AuditFigures, audit
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import checked, equals, info

@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.algorithms.links.graded import Graded
 from shoal.evaluation.buckets import Partition, grow_frame
-from shoal.pseudonyms.grades import GradingTable
+from shoal.recoding.grading import GradingTable
 from shoal_papers.base import Context, Item, Outcome
 from shoal_papers.claims import checked, equals, info
 from shoal_papers.plots import Plot, Series

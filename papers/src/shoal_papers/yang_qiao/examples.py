@@ -16,10 +16,10 @@ from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import Condition, Query
 from shoal.evaluation.reading import read_published
 from shoal.io.source import read
-from shoal.kinds.bucketised import BUCKETISED
 from shoal.measures.bias import confidence, lift, relative_bias, support
 from shoal.measures.posterior import candidates, posterior
 from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity
+from shoal.recoding.kinds import BUCKETISED
 from shoal.recoding.randomised import Randomised
 from shoal.risk.audit import AuditFigures, audit
 from shoal_papers.base import Claim, Context, Item, Outcome

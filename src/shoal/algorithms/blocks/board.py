@@ -16,8 +16,8 @@ from shoal.judging.settle import settled
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.rules import SIZE
 from shoal.models.base import failing_stays
-from shoal.recoding.blocks import block_cells
-from shoal.recoding.matching import with_population
+from shoal.recoding.lattice import block_cells
+from shoal.recoding.population_match import with_population
 
 MEASURES = ("dm", "cm", "lm")
 _REMEMBERED = 4096

@@ -17,9 +17,8 @@ from shoal.data.column import FLAT, TREE, Column
 from shoal.kernels.grouping import group_ranges
 from shoal.models.base import Model
 from shoal.params import choice
-from shoal.recoding.column_cells import IntervalCells
+from shoal.recoding.cells import IntervalCells, SetCells
 from shoal.recoding.recodings import Blocks
-from shoal.recoding.set_cells import SetCells
 
 ORDERS = ("ordered", "unordered")
 # Gains that agree to so many digits are a tie.

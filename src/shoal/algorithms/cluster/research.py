@@ -24,8 +24,8 @@ from shoal.data.domain import Domain
 from shoal.errors import InfeasibleError
 from shoal.kernels.cluster.k_members import COST
 from shoal.kernels.median_split import halve
-from shoal.recoding.applied import apply_recoding
-from shoal.recoding.level_cells import top_level
+from shoal.recoding.lattice import top_level
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 
 # Strings up to which the best of them is a start; beyond, what a handful of tests finds.

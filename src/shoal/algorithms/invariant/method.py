@@ -18,8 +18,8 @@ from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.models.base import Model
 from shoal.params import whole
-from shoal.recoding.applied import apply_recoding
-from shoal.recoding.counterfeits import refuse_counterfeits
+from shoal.recoding.exact import refuse_counterfeits
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Counterfeits, Grouping
 
 # Rounds of joining groups whose cells are those of other values; each leaves fewer groups.

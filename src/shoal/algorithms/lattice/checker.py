@@ -19,8 +19,7 @@ from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.lattice import Layout
 from shoal.kernels.lattice_verdicts import class_histograms, lost_codes, lost_prices, price_gone, price_others
-from shoal.recoding.lattice import Lattice
-from shoal.recoding.level_cells import top_level
+from shoal.recoding.lattice import Lattice, top_level
 
 _NONE = np.empty(0, dtype=np.uint8)
 

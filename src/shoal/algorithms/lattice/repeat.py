@@ -16,8 +16,7 @@ from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.sweep import SWEEP_LIMIT, best_node
 from shoal.data.classes import Cells
 from shoal.models.judge import Judge
-from shoal.recoding.lattice import Lattice
-from shoal.recoding.level_cells import top_level
+from shoal.recoding.lattice import Lattice, top_level
 from shoal.recoding.recodings import Grouping
 
 # Every round releases at least this share of the rows that are left: less would lower the loss a little further, and

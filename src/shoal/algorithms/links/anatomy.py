@@ -18,12 +18,11 @@ from shoal.data.keys import Keys
 from shoal.data.stats import Attribute
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.perturbation import draw_groups
-from shoal.kinds.base import Kind
-from shoal.kinds.bucketised import BUCKETISED
 from shoal.models.base import Model
 from shoal.models.rules import Reference
 from shoal.params import choice, whole
-from shoal.recoding.applied import apply_recoding
+from shoal.recoding.kinds import BUCKETISED, Kind
+from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Bucketed, CellGrouping, Grouping, Recoding
 
 LEFTOVERS = ("refuse", "suppress", "join")

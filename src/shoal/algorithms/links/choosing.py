@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from shoal.algorithms.base import Problem
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.recoding.applied import PriceStats, apply_recoding
+from shoal.recoding.recoded import PriceStats, apply_recoding
 from shoal.recoding.recodings import Redrawn
 
 

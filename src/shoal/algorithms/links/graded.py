@@ -13,11 +13,9 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.errors import ParameterError
-from shoal.kinds.base import Kind
-from shoal.kinds.codings import GRADED, MAPPING
-from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.params import nearest
-from shoal.pseudonyms.grading import Grades, is_number
+from shoal.recoding.coding_methods import Grades, is_number
+from shoal.recoding.kinds import GRADED, MAPPING, PSEUDONYMISED, Kind
 from shoal.recoding.recodings import Coded
 
 WARNING = (

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.graded import columns_on, every_code, rewritten
-from shoal.kinds.base import Kind
-from shoal.kinds.pseudonymised import PSEUDONYMISED
-from shoal.pseudonyms.mapping import Prefixes
+from shoal.recoding.coding_methods import Prefixes
+from shoal.recoding.kinds import PSEUDONYMISED, Kind
 from shoal.recoding.recodings import Coded
 
 

@@ -16,11 +16,10 @@ from shoal.data.column import Column
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.microaggregation import mdav, shortest_path
-from shoal.kinds.base import Kind
-from shoal.kinds.microaggregated import MICROAGGREGATED
 from shoal.models.base import Model
 from shoal.models.rules import Reference
 from shoal.params import choice, whole
+from shoal.recoding.kinds import MICROAGGREGATED, Kind
 from shoal.recoding.recodings import Averaged
 
 # Rows of a part, of which there are several only where memory does not hold all of them.

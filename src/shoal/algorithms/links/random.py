@@ -15,12 +15,11 @@ from shoal.data.domain import Domain
 from shoal.data.rows import ArrayRows
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kinds.base import Kind
-from shoal.kinds.randomised import RANDOMISED
 from shoal.params import choice, nearest, real, whole
+from shoal.recoding.kinds import RANDOMISED, Kind
 from shoal.recoding.randomised import entropy
 from shoal.recoding.recodings import Redrawn
-from shoal.recoding.redrawing import Redrawing
+from shoal.recoding.rewriting import Redrawing
 
 _SUM_TOLERANCE = 1e-9
 

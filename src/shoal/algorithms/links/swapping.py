@@ -13,10 +13,9 @@ from shoal.algorithms.links.numbers import is_number, numbers_of
 from shoal.data.column import FLAT, Column
 from shoal.errors import ParameterError
 from shoal.kernels.perturbation import swap_ranks
-from shoal.kinds.base import Kind
-from shoal.kinds.perturbed import PERTURBED
 from shoal.params import nearest, real
 from shoal.recoding.exact import values_of
+from shoal.recoding.kinds import PERTURBED, Kind
 from shoal.recoding.recodings import Perturbed
 
 

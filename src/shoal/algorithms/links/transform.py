@@ -8,10 +8,8 @@ from typing import ClassVar
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.graded import every_code, rewritten
 from shoal.errors import ParameterError
-from shoal.kinds.base import Kind
-from shoal.kinds.pseudonymised import PSEUDONYMISED
-from shoal.pseudonyms.grading import Grades, is_number
-from shoal.pseudonyms.mapping import Prefixes
+from shoal.recoding.coding_methods import Grades, Prefixes, is_number
+from shoal.recoding.kinds import PSEUDONYMISED, Kind
 from shoal.recoding.recodings import Coded
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from shoal.kinds.base import Trait, made_of
+from shoal.recoding.kinds import Trait, made_of
 from shoal.reports.dossier import context, promises, risks, usefulness, variables
 from shoal.reports.dossier.crosswalk import crosswalk
 from shoal.reports.dossier.facts import Facts, count, share

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.kinds.base import Trait, made_of
+from shoal.recoding.kinds import Trait, made_of
 from shoal.reports.dossier.facts import Facts, count, number, share
 from shoal.reports.dossier.model import NOT_STATED, Bars, Items, Lines, Plot, Section, Table, Text
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.kinds.base import made_of
-from shoal.kinds.codings import CODINGS
+from shoal.recoding.kinds import CODINGS, made_of
 from shoal.reports.dossier.facts import Facts, count, share
 from shoal.reports.dossier.model import Items, Plot, Section, Stacks, Table, Text
 from shoal.reports.release import cell_words

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from shoal.errors import DomainError
-from shoal.pseudonyms.grades import GradingTable
-from shoal.pseudonyms.secrets import MappingTable, Secret
+from shoal.recoding.grading import GradingTable
+from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault.leftovers import Left
 from shoal.vault.names import Codes
 from shoal.vault.protocol.asking import Examined

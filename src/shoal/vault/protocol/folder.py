@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shoal.errors import InputError
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.secrets import Secret
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.statements import GRADING, MAPPING, Released
 from shoal.verify.folder import read_folder

@@ -11,7 +11,7 @@ from shoal.catalogue import load
 from shoal.errors import RecipeError
 from shoal.io.recipes import Recipe, parse_recipe
 from shoal.io.relations import without_password
-from shoal.kinds.base import Trait
+from shoal.recoding.kinds import Trait
 from shoal.web.settings import Offer
 
 MOST = 1 << 20  # characters

@@ -20,7 +20,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session as Db
 
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.secrets import Secret
 from shoal.vault.leaks import NOTHING, Known
 from shoal.web.context import Here
 from shoal.web.keys import ServerKeyring, get, kept, put

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import ShoalError
-from shoal.pseudonyms.secrets import Secret, restore
+from shoal.recoding.secrets import Secret, restore
 from shoal.vault.leaks import Known
 from shoal.vault.protocol.checking import Tally
 from shoal.web.context import Here

@@ -20,7 +20,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import InputError, ShoalError, VerificationError
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.secrets import Secret
 from shoal.vault.leaks import NOTHING, Known
 from shoal.vault.protocol.answering import Answer, answer
 from shoal.vault.protocol.asking import ANSWERED, REFUSED, WAITING, Budget, Examined, Policy, examine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.pseudonyms.secrets import MappingTable, Secret
+from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.folder import counter_of
 from shoal.verify.folder import read_manifest

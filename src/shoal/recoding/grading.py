@@ -16,7 +16,7 @@ from shoal.data.schema import ColumnSpec
 from shoal.data.values import format_date, format_number
 from shoal.errors import DomainError, ParameterError
 from shoal.params import choice
-from shoal.pseudonyms.secrets import Secret
+from shoal.recoding.secrets import Secret
 
 RULES = ("scaled", "paper", "table8")
 _NEAR_ONE = 0.999

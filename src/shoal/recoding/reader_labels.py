@@ -19,8 +19,8 @@ from shoal.data.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.data.hierarchy_files import build
 from shoal.data.table import Table
 from shoal.errors import InputError
-from shoal.recoding.foreign import Span, span
-from shoal.recoding.meeting import is_readable
+from shoal.recoding.cover import is_readable
+from shoal.recoding.foreign_cells import Span, span
 
 Row = Sequence[str | None]
 

@@ -11,8 +11,7 @@ from shoal.data.hierarchy import ROOT
 from shoal.data.population import Population
 from shoal.data.stats import GroupStats
 from shoal.kernels.wildcards import count_matches
-from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
-from shoal.recoding.set_cells import SetCells
+from shoal.recoding.cells import CellColumn, IntervalCells, SetCells, TreeCells
 
 # Pairs of a class and a combination that are looked at in one go.
 _PAIRS = 1 << 22

@@ -17,16 +17,12 @@ from shoal.data.stats import Attribute, GroupStats, Histogram, attribute, counte
 from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_ranges, group_rows
-from shoal.kinds.base import Kind
-from shoal.kinds.codings import called
-from shoal.kinds.generalised import GENERALISED
-from shoal.recoding.blocks import block_cells
-from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
-from shoal.recoding.level_cells import checked_level, checked_nodes, level_cells, node_cells, nodes_at
+from shoal.recoding.cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.recoding.kinds import GENERALISED, Kind, called
+from shoal.recoding.lattice import block_cells, checked_level, checked_nodes, level_cells, node_cells, nodes_at
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
 from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
-from shoal.recoding.set_cells import SetCells
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,7 +50,7 @@ class Released:
     rewriting
         The same where they come in batches.
     coded
-        Column to the name of its coding (:mod:`shoal.kinds.codings`).
+        Column to the name of its coding (:mod:`shoal.recoding.kinds`).
     recoding
         What the algorithm handed over.
     across

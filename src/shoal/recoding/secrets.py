@@ -2,14 +2,63 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import polars as pl
 
-from shoal.data.coding import canonical_text
-from shoal.errors import DomainError, InputError, ParameterError, UserError
-from shoal.pseudonyms.tokens import check_key, tokens
+from shoal.data.coding import canonical_text, code_dates
+from shoal.data.schema import ColumnSpec
+from shoal.errors import DomainError, InputError, InternalError, ParameterError, UserError
+from shoal.params import whole
+
+# ----------------------------------------
+# Pseudonyms of identifiers: keyed tokens that nobody can recompute or test a guess on without the key.
+
+
+KEY_BYTES = 32
+_LEAST_BITS, _MOST_BITS = 128, 256
+
+
+def check_key(key: bytes) -> None:
+    """Refuse a key that could be guessed."""
+    if len(key) < KEY_BYTES:
+        raise ParameterError(f"A key must have at least {KEY_BYTES} bytes: draw a fresh one.")
+
+
+def keyed_digests(texts: list[str], key: bytes, purpose: str) -> list[bytes]:
+    """HMAC-SHA256 of every text; digests of different purposes say nothing about each other."""
+    head = purpose.encode() + b"\0"
+    return [hmac.digest(key, head + text.encode(), "sha256") for text in texts]
+
+
+def tokens(values: pl.Series, key: bytes, *, bits: int = 128) -> pl.Series:
+    """The token of every value, as hexadecimal text; missing stays missing.
+
+    Equal values get equal tokens, so a token links all rows of a person (``W-TRAJECTORY``); under the same key it also
+    links them across releases. Cost: one digest a distinct value.
+
+    Parameters
+    ----------
+    key
+        At least 32 secret bytes: fresh for every release (``Keys.private_bytes``), or one that a vault keeps.
+    bits
+        Length of a token, from 128 to 256 and a multiple of 8.
+    """
+    length = whole("a token", "bits", bits, least=_LEAST_BITS)
+    if length > _MOST_BITS or length % 8:
+        raise ParameterError(f"The 'bits' of a token must be a multiple of 8 up to {_MOST_BITS}. Got {bits!r}.")
+    check_key(key)
+    texts = canonical_text(values)
+    distinct = texts.drop_nulls().unique(maintain_order=True)
+    made = pl.Series(
+        [digest[: length // 8].hex() for digest in keyed_digests(distinct.to_list(), key, "shoal token")],
+        dtype=pl.String,
+    )
+    if made.n_unique() < made.len():
+        raise InternalError(f"Two values of column '{values.name}' got the same token: run again with a fresh key.")
+    return texts.replace_strict(distinct, made, default=None, return_dtype=pl.String).alias(values.name)
 
 
 class Secret:
@@ -125,7 +174,7 @@ class SecretKey(Secret):
         )
 
     def raw(self) -> bytes:
-        """The key itself, for `shoal.pseudonyms.tokens.tokens` and `shoal.pseudonyms.shifts.shift_dates`."""
+        """The key itself, for `shoal.recoding.secrets.tokens` and `shoal.recoding.secrets.shift_dates`."""
         return self._key
 
     def size(self) -> str:
@@ -147,7 +196,7 @@ def by_column(secrets: Sequence[Secret]) -> dict[str, Secret]:
 
 def restore(plain: Any) -> Secret:
     """A secret from what :meth:`Secret.reveal` gave."""
-    from shoal.pseudonyms.grades import GradingTable
+    from shoal.recoding.grading import GradingTable
 
     try:
         kind, column = plain["kind"], plain["column"]
@@ -164,3 +213,60 @@ def restore(plain: Any) -> Secret:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pl.exceptions.PolarsError):
         raise InputError("A secret is damaged or incomplete: it cannot be used.") from None
     raise InputError("A secret is of a kind that this version does not know: it cannot be used.")
+
+
+# ----------------------------------------
+# Dates moved by a secret number of days a person, so that the gaps between a person's dates stay true.
+
+
+# The first and last day that has an ISO date, counted from 1970.
+_FIRST, _LAST = -719162, 2932896
+
+
+def day_offsets(subjects: pl.Series, key: bytes, *, days: int) -> pl.Series:
+    """Int32, one a row: the offset of the row's subject, uniform from -``days`` to ``days``.
+
+    An offset follows from key and subject alone, so that all dates of a subject move alike, whatever their column, and
+    so do later ones under the same key. Without the key it cannot be told from a random one.
+    """
+    reach = whole("a date shift", "days", days, least=1)
+    check_key(key)
+    if subjects.null_count():
+        raise InputError(f"The subject column '{subjects.name}' has {subjects.null_count()} missing cells: fill them.")
+    texts = canonical_text(subjects)
+    distinct = texts.unique(maintain_order=True)
+    # 256 bits modulo a few thousand days: the bias is below 1e-70.
+    moves = [
+        int.from_bytes(digest, "big") % (2 * reach + 1) - reach
+        for digest in keyed_digests(distinct.to_list(), key, "shoal offset")
+    ]
+    return texts.replace_strict(distinct, pl.Series(moves, dtype=pl.Int32), return_dtype=pl.Int32).alias("offset")
+
+
+def shift_dates(
+    dates: pl.Series, subjects: pl.Series, key: bytes, *, days: int, format: str | None = None
+) -> pl.Series:
+    """The dates of a column, each moved by its subject's offset; the column keeps its type, missing stays missing.
+
+    Parameters
+    ----------
+    dates
+        Dates, date-times at midnight, or text.
+    subjects
+        Whose date it is, one entry a row.
+    days
+        The largest move in either direction.
+    format
+        strptime format of text, ISO when None.
+    """
+    offsets = day_offsets(subjects, key, days=days)
+    codes, values = code_dates(dates.name, dates, ColumnSpec(format=format))
+    known = pl.Series(values, dtype=pl.Int64).extend_constant(None, 1)
+    moved = known.gather(codes) + offsets.cast(pl.Int64)
+    outside = int(((moved < _FIRST) | (moved > _LAST)).sum())
+    if outside:
+        raise DomainError(f"{outside} dates of column '{dates.name}' would leave the years 1 to 9999: shift them less.")
+    shifted = moved.cast(pl.Int32).cast(pl.Date)
+    if dates.dtype == pl.String:
+        return shifted.dt.strftime(format or "%Y-%m-%d").alias(dates.name)
+    return shifted.cast(dates.dtype).alias(dates.name)

@@ -1,1 +1,0 @@
-"""Kinds of release: one frozen object a kind, with all that the other rooms ask about it."""
