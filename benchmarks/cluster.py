@@ -23,7 +23,7 @@ from shoal.data.build import build_table
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
 from shoal.engines.memory import MemoryEngine
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 

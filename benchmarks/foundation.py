@@ -18,9 +18,9 @@ from shoal.data.schema import Schema
 from shoal.engines.memory import MemoryEngine
 from shoal.io.files import read_frame
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
 from shoal.kernels.grouping import group_rows
 from shoal.models.diversity import DistinctL
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.pipeline import anonymize

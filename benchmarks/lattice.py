@@ -17,10 +17,10 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.closeness import TCloseness
 from shoal.models.diversity import DistinctL
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 

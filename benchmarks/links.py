@@ -11,7 +11,7 @@ from shoal.algorithms.links.microaggregation import Microaggregation
 from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 
 SIX = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]

@@ -54,7 +54,7 @@ def shoal(data: str, release: str, options: dict[str, Any]) -> dict[str, Any]:
     from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine
     from shoal.io.source import read
-    from shoal.judging.feasible import whole_reference
+    from shoal.models.feasibility import whole_reference
     from shoal.models.judge import Judge
     from shoal.models.size import KAnonymity
     from shoal.pipeline import anonymize

@@ -48,7 +48,7 @@ def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
     from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine
     from shoal.io.source import read
-    from shoal.judging.feasible import whole_reference
+    from shoal.models.feasibility import whole_reference
     from shoal.models.judge import Judge
 
     quasi = NINE if labels else EIGHT

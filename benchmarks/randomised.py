@@ -16,8 +16,8 @@ from shoal.data.schema import Schema
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
 from shoal.measures.posterior import posterior
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.randomised import Randomised, describe_randomised
 

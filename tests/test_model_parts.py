@@ -17,8 +17,7 @@ import pytest
 import shoal
 from shoal.catalogue import load, names
 from shoal.errors import ParameterError, VerificationError
-from shoal.models.base import Model
-from shoal.models.rules import Reference, Rule, size_rule
+from shoal.models.base import Model, Reference, Rule, size_rule
 from shoal.verify.facts import Sample
 from shoal.verify.outcome import Outcome
 from shoal.verify.recheck import recheck

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.judging.refusals import BY_COLUMN, plain_codes
+from shoal.models.refusals import BY_COLUMN, plain_codes
 
 ROOT = Path(__file__).parents[1]
 ROWS = [

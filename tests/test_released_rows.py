@@ -22,7 +22,7 @@ import pytest
 import shoal
 from shoal.data.hierarchy import Hierarchy
 from shoal.errors import GateError, HierarchyError, InfeasibleError, InputError, ParameterError, SchemaError
-from shoal.judging import enforce
+from shoal.models import suppression
 from shoal.recoding import released_values
 from shoal.recoding.cells import IntervalCells, SetCells
 from shoal.results import Release
@@ -282,7 +282,7 @@ def test_the_gate_refuses_cells_with_a_planted_value(
     def careless(made: Any) -> Any:
         return replace(made, cells={**made.cells, "age": planted(made.cells["age"])})
 
-    monkeypatch.setattr(enforce, "from_released_values", careless)
+    monkeypatch.setattr(suppression, "from_released_values", careless)
     settings = {} if odd == "x" else {"settings": {"age": {"snap": "off"}}}
     with pytest.raises(GateError, match=said):
         last_suppressed(values * 5, odd, **settings)
@@ -292,7 +292,7 @@ def test_the_gate_refuses_cells_with_a_planted_value(
 def test_the_gate_refuses_types_and_labels_of_suppressed_people(
     monkeypatch: pytest.MonkeyPatch, odd: str, tree: Any
 ) -> None:
-    monkeypatch.setattr(enforce, "from_released_values", lambda made: made)
+    monkeypatch.setattr(suppression, "from_released_values", lambda made: made)
     with pytest.raises(GateError, match="What suppressed rows decide is published"):
         last_suppressed(["20", "21", "22"] * 5, odd, tree)
 

@@ -32,17 +32,14 @@ from shoal.io.evidence import frame_stamp
 from shoal.io.gating import pass_gate, person_refusals, refuse_first, with_verdicts
 from shoal.io.manifest import manifest_bytes
 from shoal.io.vouching import bring_terms
-from shoal.judging.beforehand import all_models, refuse_beforehand
-from shoal.judging.enforce import enforce
-from shoal.judging.feasible import vacuous, whole_reference
-from shoal.judging.items import asked_items
-from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
-from shoal.judging.splits import other_references, split_verdicts
 from shoal.measures.every import every_score
 from shoal.measures.used import release_facts
 from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
+from shoal.models.feasibility import all_models, asked_items, refuse_beforehand, vacuous, whole_reference
 from shoal.models.judge import Judge
+from shoal.models.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
+from shoal.models.suppression import enforce, other_references, split_verdicts
 from shoal.recoding.coded_columns import pseudonymise, refuse_idle_key, refuse_uncodable
 from shoal.recoding.exact import with_counterfeits
 from shoal.recoding.items import with_items

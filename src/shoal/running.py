@@ -32,8 +32,8 @@ from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.io.roles import settled
 from shoal.io.source import read
 from shoal.io.vouching import bring_vouched
-from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
+from shoal.models.feasibility import all_models
 from shoal.pipeline import Progress, anonymize
 from shoal.recoding.secrets import KEY_BYTES, Secret, SecretKey
 from shoal.reports.release import release_html

@@ -19,8 +19,8 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
 from shoal.kernels import mondrian
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import CellGrouping, Grouping

@@ -24,12 +24,12 @@ from shoal.data.schema import ColumnSpec, Schema
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.errors import InfeasibleError
-from shoal.judging.enforce import enforce
-from shoal.judging.feasible import refuse_infeasible, whole_reference
 from shoal.models.base import Model
 from shoal.models.diversity import DistinctL
+from shoal.models.feasibility import refuse_infeasible, whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
+from shoal.models.suppression import enforce
 from shoal.recoding.recoded import apply_recoding
 from tests.conftest import many
 

@@ -18,7 +18,7 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases

@@ -32,7 +32,7 @@ from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import anonymize
 from shoal.recoding.recoded import apply_recoding

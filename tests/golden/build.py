@@ -14,7 +14,7 @@ from shoal.data.classes import RowIds
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge, Judgement
 from shoal.recoding.cells import IntervalCells
 from shoal.recoding.recoded import Released, apply_recoding

@@ -9,7 +9,7 @@ import pytest
 from shoal.catalogue import make
 from shoal.data.table import Table
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from tests.golden.build import ENGINE
 

@@ -17,7 +17,7 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from tests.golden import data
 from tests.golden.build import ENGINE

@@ -20,8 +20,8 @@ from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
 from shoal.kernels.median_split import halve
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recoding.recoded import apply_recoding

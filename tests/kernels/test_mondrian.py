@@ -25,9 +25,9 @@ from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
 from shoal.kernels import mondrian
 from shoal.kernels.mondrian import STEPS
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases

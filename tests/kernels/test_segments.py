@@ -14,9 +14,9 @@ from shoal.algorithms.base import sensitive_codes
 from shoal.catalogue import make
 from shoal.data.classes import RowIds
 from shoal.engines.memory import MemoryEngine
-from shoal.judging.feasible import whole_reference
 from shoal.kernels import _native
 from shoal.kernels.rules import DISTINCT
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from tests.table.random_tables import Case, cases, groupings
 

@@ -10,7 +10,7 @@ import pytest
 
 from shoal import catalogue
 from shoal.errors import ParameterError
-from shoal.judging.refusals import plain_codes
+from shoal.models.refusals import plain_codes
 from shoal.recoding.kinds import (
     CODINGS,
     GENERALISED,

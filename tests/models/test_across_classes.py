@@ -16,9 +16,9 @@ import shoal
 from shoal.catalogue import load, names
 from shoal.cli.main import execute
 from shoal.errors import GateError, InfeasibleError, ParameterError, RefusalError, SchemaError
-from shoal.judging import enforce
-from shoal.judging.enforce import judge_people
+from shoal.models import suppression
 from shoal.models.base import Model
+from shoal.models.suppression import judge_people
 from shoal.results import Release
 from shoal.verify.terms.base import term_of
 from tests.conftest import many
@@ -245,7 +245,7 @@ def test_the_gate_finds_people_who_were_not_judged(claimed: bool, others: int, m
         rows, across, names = judge_people(*given)
         return rows[:0], across if claimed else [], names[:0]
 
-    monkeypatch.setattr(enforce, "judge_people", nobody)
+    monkeypatch.setattr(suppression, "judge_people", nobody)
     said = "left with too few values" if claimed else "'across_classes' lack an attribute"
     with pytest.raises(GateError, match=said):
         released(changed(visits(1), others), ["k=4", "distinct-l=3"])

@@ -15,8 +15,8 @@ from shoal.catalogue import make
 from shoal.data.classes import RowIds
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError
-from shoal.judging.feasible import refuse_infeasible, vacuous
 from shoal.models.base import Model, failing_stays, merging_keeps
+from shoal.models.feasibility import refuse_infeasible, vacuous
 from shoal.models.judge import Judgement
 from shoal.recoding.recoded import Released
 from tests.conftest import many

@@ -8,7 +8,7 @@ import pytest
 
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError
-from shoal.judging.feasible import refuse_infeasible, vacuous
+from shoal.models.feasibility import refuse_infeasible, vacuous
 from tests.models.judging import judge_of, of_classes
 
 DISEASES = ["flu"] * 6 + ["cold"] * 3 + ["asthma"]

@@ -18,8 +18,8 @@ from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.describe import describe
-from shoal.judging.enforce import enforce
-from shoal.models.invariance import MInvariance
+from shoal.models.personalised import MInvariance
+from shoal.models.suppression import enforce
 from shoal.recoding.publish import Output, publish
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError, RefusalError
-from shoal.judging.feasible import vacuous
+from shoal.models.feasibility import vacuous
 from tests.models.judging import judge_of, judged, of_classes
 from tests.verify.refuting import told
 

@@ -16,10 +16,10 @@ import shoal
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import HierarchyError, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
-from shoal.judging.enforce import enforce
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
-from shoal.models.population import size_needed
+from shoal.models.size import size_needed
+from shoal.models.suppression import enforce
 from shoal.recoding.population_match import matching_people, with_population
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping

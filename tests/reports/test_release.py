@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 import shoal
-from shoal.judging.refusals import BY_COLUMN, plain_codes
+from shoal.models.refusals import BY_COLUMN, plain_codes
 from shoal.reports.codes import meaning
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.invariant.method import MInvariant
 from shoal.errors import InfeasibleError, ShoalError
-from shoal.models.invariance import MInvariance
+from shoal.models.personalised import MInvariance
 from shoal.vault.intersection import weakened
 from shoal.vault.known_before import Past, Seen, with_release
 from shoal.vault.registry import Registry

@@ -13,8 +13,8 @@ from shoal.algorithms.base import Algorithm
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import ParameterError
-from shoal.judging.refusals import plain_codes
 from shoal.models.base import Model
+from shoal.models.refusals import plain_codes
 from shoal.pipeline import anonymize
 from shoal.results import Release
 from shoal_papers.base import Claim, Outcome

@@ -7,7 +7,7 @@ import math
 
 from shoal.algorithms.base import Problem
 from shoal.catalogue import load
-from shoal.judging.settle import settled
+from shoal.models.suppression import settled
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Recoding
 

@@ -14,9 +14,8 @@ from shoal.data.keys import Keys
 from shoal.data.rows import ArrayRows, Rows, in_memory
 from shoal.data.table import Table
 from shoal.kernels.rules import Sensitive
-from shoal.models.base import Model
+from shoal.models.base import Model, Reference
 from shoal.models.judge import Judge
-from shoal.models.rules import Reference
 from shoal.params import real, whole
 from shoal.recoding.kinds import GENERALISED, Kind
 from shoal.recoding.recodings import Recoding

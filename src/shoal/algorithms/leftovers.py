@@ -15,10 +15,10 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.prices import prices_of
 from shoal.data.classes import RowIds
 from shoal.data.column import FLAT
-from shoal.judging.settle import settled
 from shoal.kernels.cluster.bottom_up import nearest_groups, price_groups
 from shoal.kernels.grouping import group_ranges
 from shoal.kernels.histograms import group_sets
+from shoal.models.suppression import settled
 from shoal.recoding.recoded import member_codes
 from shoal.recoding.recodings import Grouping
 

@@ -10,10 +10,10 @@ from itertools import product
 import numpy as np
 
 from shoal.catalogue import load, make
-from shoal.judging.feasible import whole_reference
 from shoal.kernels.rules import SIZE
 from shoal.measures.base import Prices
 from shoal.models.base import merging_keeps
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.recodings import FullDomain
 from shoal.results import Release

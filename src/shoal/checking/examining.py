@@ -102,7 +102,7 @@ def _is_readable(recipe: Recipe, algorithm: Algorithm | None, found: _Found) -> 
 
 
 def _refuse_codes(recipe: Recipe) -> None:
-    from shoal.judging.refusals import refuse_unknown_codes
+    from shoal.models.refusals import refuse_unknown_codes
 
     refuse_unknown_codes(recipe.acknowledge)
 
@@ -121,7 +121,7 @@ class _Examined:
         from shoal.data.texts import spelling_facts
         from shoal.evaluation.research import told_research
         from shoal.io.gating import person_refusals
-        from shoal.judging.feasible import vacuous
+        from shoal.models.feasibility import vacuous
 
         recipe, algorithm, found = self._recipe, self._algorithm, self._found
         step("holding the models against the table")
@@ -156,8 +156,7 @@ class _Examined:
 
     def _judge(self, source: Source) -> tuple[Source, Judge]:
         """The rows as the models look at them, and the models with what they compare classes with."""
-        from shoal.judging.beforehand import all_models
-        from shoal.judging.feasible import whole_reference
+        from shoal.models.feasibility import all_models, whole_reference
         from shoal.models.judge import Judge
 
         models = all_models(source.rows.domain, self._asked, self._algorithm)
@@ -273,7 +272,7 @@ def _problems(
     recipe: Recipe, source: Source, algorithm: Algorithm, judge: Judge, empty: list[Any]
 ) -> list[ShoalError]:
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
-    from shoal.judging.beforehand import refusals_beforehand
+    from shoal.models.feasibility import refusals_beforehand
     from shoal.recoding.coded_columns import refuse_uncodable
     from shoal.recoding.publish import Output
 

@@ -71,8 +71,7 @@ def _survey(
     from shoal.catalogue import load, make
     from shoal.data.keys import Keys
     from shoal.evaluation.research import researched
-    from shoal.judging.beforehand import all_models
-    from shoal.judging.feasible import refuse_infeasible, whole_reference
+    from shoal.models.feasibility import all_models, refuse_infeasible, whole_reference
     from shoal.models.judge import Judge
     from shoal.params import choice
     from shoal.running import open_rows

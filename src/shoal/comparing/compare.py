@@ -24,8 +24,8 @@ from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.grammar import as_list
 from shoal.io.recipes import Compare, Recipe, load_recipe
-from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
+from shoal.models.feasibility import all_models
 from shoal.params import real, whole
 from shoal.pipeline import Given
 

@@ -17,8 +17,7 @@ from shoal.errors import InputError
 from shoal.evaluation.research import researched
 from shoal.io.publication import evidence_of
 from shoal.io.recipes import Recipe, parse_recipe
-from shoal.judging.beforehand import all_models
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import all_models, whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import Progress
 from shoal.running import open_rows

@@ -10,8 +10,19 @@ import numpy as np
 
 from shoal.data.stats import Attribute, GroupStats, Histogram, Key
 from shoal.kernels import rules as kernel
-from shoal.models.base import Model, merging_keeps, smallest_class
-from shoal.models.rules import BALANCED, BREACH, DISCLOSURE, MATCHES, PRESENCE, SHARED, Reference, Rule
+from shoal.models.base import (
+    BALANCED,
+    BREACH,
+    DISCLOSURE,
+    MATCHES,
+    PRESENCE,
+    SHARED,
+    Model,
+    Reference,
+    Rule,
+    merging_keeps,
+    smallest_class,
+)
 
 _EMPTY = np.empty(0, dtype=np.float64)
 # Rules that follow from the counts of known values in one go over all groups, however many and small these are.

@@ -10,8 +10,7 @@ from shoal.data.column import closeness
 from shoal.data.domain import Domain
 from shoal.data.stats import Attribute
 from shoal.kernels import rules as kernel
-from shoal.models.base import Model, numeric_column
-from shoal.models.rules import Reference, Rule
+from shoal.models.base import Model, Reference, Rule, numeric_column
 from shoal.params import real, whole
 
 

@@ -12,8 +12,7 @@ from shoal.data.policies import policy_of
 from shoal.data.stats import Attribute
 from shoal.errors import ParameterError
 from shoal.kernels import rules as kernel
-from shoal.models.base import Model
-from shoal.models.rules import Reference, Rule
+from shoal.models.base import Model, Reference, Rule
 from shoal.params import real
 
 

@@ -18,8 +18,8 @@ from shoal.data.domain import Domain
 from shoal.data.rows import Frequency, PeopledRows
 from shoal.data.schema import Schema
 from shoal.data.stats import GroupStats
-from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge, Judgement
 from shoal.risk.cells import as_it_stands
 from shoal.risk.classes import counted_rows, homogeneous_share

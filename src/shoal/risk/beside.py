@@ -16,8 +16,8 @@ from shoal.data.rows import Frequency, Rows, with_codes
 from shoal.data.table import Table
 from shoal.data.texts import is_held, is_text, told
 from shoal.data.value_index import number_cells
-from shoal.judging.feasible import whole_reference
 from shoal.kernels.grouping import group_rows, number_keys
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.kinds import Trait
 from shoal.recoding.publish import Published

@@ -37,16 +37,14 @@ from shoal.io.growing import Growing
 from shoal.io.manifest import manifest_bytes
 from shoal.io.sayable import sayable
 from shoal.io.vouching import bring_terms
-from shoal.judging.beforehand import all_models, refuse_beforehand
-from shoal.judging.enforce import enforce
-from shoal.judging.feasible import vacuous, whole_reference
-from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
-from shoal.judging.splits import other_references, split_verdicts
 from shoal.measures.every import every_score
 from shoal.measures.used import release_facts
 from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
+from shoal.models.feasibility import all_models, refuse_beforehand, vacuous, whole_reference
 from shoal.models.judge import Judge
+from shoal.models.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
+from shoal.models.suppression import enforce, other_references, split_verdicts
 from shoal.pipeline import Progress
 from shoal.recoding.coded_columns import pseudonymise, refuse_idle_key, refuse_uncodable
 from shoal.recoding.kinds import Trait

@@ -12,7 +12,7 @@ from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from tests.kernels.test_median import reference as subspaces_of
 from tests.measures.naive import NaiveColumn

@@ -15,7 +15,7 @@ from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.recodings import Grouping
 from tests.kernels.test_random import threefry

@@ -23,7 +23,7 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError, PolicyError
 from shoal.io.source import read
-from shoal.judging.feasible import vacuous
+from shoal.models.feasibility import vacuous
 from shoal.models.personalised import Personalised
 from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Subtree

@@ -21,7 +21,7 @@ from shoal.data.table import Table, take_rows
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import DomainError, ParameterError
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Coded

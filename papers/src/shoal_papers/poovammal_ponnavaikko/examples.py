@@ -15,7 +15,7 @@ from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.judging.feasible import whole_reference
+from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.numeric import EpsM
 from shoal.recoding.grading import GradingTable, correlation

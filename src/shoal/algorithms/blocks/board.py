@@ -12,10 +12,10 @@ from shoal.algorithms.lattice.pruning import suppression_is_monotone
 from shoal.data.classes import Cells
 from shoal.data.stats import Attribute, attribute
 from shoal.errors import ParameterError
-from shoal.judging.settle import settled
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.rules import SIZE
 from shoal.models.base import failing_stays
+from shoal.models.suppression import settled
 from shoal.recoding.lattice import block_cells
 from shoal.recoding.population_match import with_population
 

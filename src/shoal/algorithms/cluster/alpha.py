@@ -16,8 +16,7 @@ from shoal.data.stats import Attribute
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.alpha_k import Records, cluster_classes, cluster_parts
 from shoal.kernels.rules import SHARE
-from shoal.models.base import Model
-from shoal.models.rules import Rule
+from shoal.models.base import Model, Rule
 from shoal.recoding.recodings import Grouping
 
 _MODELS = ("alpha-k-simple", "alpha-k-general", "alpha-k-complete")

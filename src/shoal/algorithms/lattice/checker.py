@@ -15,10 +15,10 @@ from shoal.algorithms.lattice.verdicts import Verdicts
 from shoal.data.classes import Cells
 from shoal.data.column import TREE, Column
 from shoal.data.stats import GroupStats, Histogram
-from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.lattice import Layout
 from shoal.kernels.lattice_verdicts import class_histograms, lost_codes, lost_prices, price_gone, price_others
+from shoal.models.suppression import set_classes, settled, settled_sets
 from shoal.recoding.lattice import Lattice, top_level
 
 _NONE = np.empty(0, dtype=np.uint8)

@@ -18,8 +18,7 @@ from shoal.data.keys import Keys
 from shoal.data.stats import Attribute
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.perturbation import draw_groups
-from shoal.models.base import Model
-from shoal.models.rules import Reference
+from shoal.models.base import Model, Reference
 from shoal.params import choice, whole
 from shoal.recoding.kinds import BUCKETISED, Kind
 from shoal.recoding.recoded import apply_recoding

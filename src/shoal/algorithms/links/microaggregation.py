@@ -16,8 +16,7 @@ from shoal.data.column import Column
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.microaggregation import mdav, shortest_path
-from shoal.models.base import Model
-from shoal.models.rules import Reference
+from shoal.models.base import Model, Reference
 from shoal.params import choice, whole
 from shoal.recoding.kinds import MICROAGGREGATED, Kind
 from shoal.recoding.recodings import Averaged

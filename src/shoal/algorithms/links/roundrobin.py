@@ -11,7 +11,7 @@ from shoal.algorithms.prices import prices_of
 from shoal.data.stats import Attribute
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.mondrian import Options, Work, cut_parts
-from shoal.models.rules import Rule
+from shoal.models.base import Rule
 
 
 def round_robin(problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:

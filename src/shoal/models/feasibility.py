@@ -1,19 +1,29 @@
-"""Asked before anything runs: can the models be met at all, and can each of them fail?"""
+"""Before a run: which models are asked for, and what is refused whatever the algorithm would find."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from shoal.data.classes import EVERYBODY, ClassMap
+from shoal.data.domain import Domain
 from shoal.data.rows import Rows, with_tuples
 from shoal.data.stats import Attribute, GroupStats, Histogram, Key
-from shoal.errors import InfeasibleError
+from shoal.errors import InfeasibleError, ParameterError, RefusalError, ShoalError
 from shoal.kernels import rules as kernel
-from shoal.models.base import Model, failing_stays, merging_keeps
+from shoal.models.base import SHARED, Model, Reference, failing_stays, merging_keeps
 from shoal.models.judge import Judge, Judgement
-from shoal.models.rules import Reference
+from shoal.models.refusals import refuse_named_values, refuse_neutral, refuse_sets, refuse_settings, refuse_unprotected
+from shoal.recoding.items import Asked
+from shoal.recoding.kinds import Kind
+from shoal.recoding.publish import Output
+
+# ----------------------------------------
+# Asked before anything runs: can the models be met at all, and can each of them fail?
+
 
 # Distances that are never larger.
 _UP_TO_1 = (kernel.TOTAL_VARIATION, kernel.ORDERED, kernel.TREE)
@@ -119,3 +129,108 @@ def _single_values(one: Attribute, groups: int) -> Histogram:
     codes = picks[np.minimum(np.arange(groups), picks.size - 1)].astype(np.int32)
     ones = np.ones(groups, dtype=np.int64)
     return Histogram(np.arange(groups + 1, dtype=np.int64), codes, ones, ones)
+
+
+# ----------------------------------------
+# Columns of items and the model on them: what is asked, and what goes with it.
+
+
+def asked_items(judge: Judge) -> list[Asked]:
+    """What the models ask of columns of items."""
+    rules = [rules[0] for _, rules in judge.sets if rules[0].op == SHARED]
+    return [Asked(name=rule.names[0], k=int(rule.limit), m=int(rule.p0)) for rule in rules]
+
+
+def refuse_items(domain: Domain, models: Sequence[Model], *, invents: bool) -> None:
+    """Refuse columns of items without their model, or with it twice, or with models of single values."""
+    columns = [name for name in domain.schema.sensitive if domain.schema.spec(name).items is not None]
+    for name in columns:
+        mine = [model for model in models if model.valued and (name,) in model.targets(domain)]
+        count = sum(model.name == "k-m" for model in mine)
+        if count != 1:
+            raise ParameterError(
+                f"Column '{name}' holds items, and the model 'k-m' is set on it {'twice' if count else 'nowhere'}: set "
+                "it once, or leave 'items' out."
+            )
+    for model in models if columns else ():
+        shown = [name for one in (model.targets(domain) if model.valued else ()) for name in one if name in columns]
+        if shown and model.name != "k-m":
+            raise ParameterError(
+                f"The model '{model.name}' is about single values, and '{shown[0]}' holds items: set it 'on' other "
+                "columns."
+            )
+    if columns and invents:
+        raise ParameterError(f"The algorithm makes records up, and no items for '{columns[0]}': use another one.")
+
+
+Vacuous = Sequence[tuple[Model, tuple[str, ...] | None]]
+
+
+class Method(Protocol):
+    """An algorithm, as far as it is judged before it runs."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+
+    @property
+    def judges_sets(self) -> bool: ...
+
+    @property
+    def invents(self) -> bool: ...
+
+    def models(self) -> Sequence[Model]: ...
+
+    def share_allowed(self, n: int) -> float: ...
+
+    def refuse(self, reference: Reference) -> None: ...
+
+
+def all_models(domain: Domain, models: Sequence[Model], method: Method) -> list[Model]:
+    """The models asked for and those an algorithm's shorthand stands for; a contradiction is an error."""
+    wanted = list(models)
+    for extra in method.models():
+        same = [model for model in wanted if model.name == extra.name]
+        if same and same[0] != extra:
+            raise ParameterError(f"The algorithm and the models set '{extra.name}' differently: keep one of them.")
+        if not same:
+            wanted.append(extra)
+    return [model for one in wanted for model in one.resolved(domain)]
+
+
+def refuse_beforehand(rows: Rows, judge: Judge, empty: Vacuous, output: Output, method: Method) -> None:
+    """Refuse what no run can mend.
+
+    Parameters
+    ----------
+    empty
+        Models that cannot fail on the table, which protect nothing.
+    """
+    refuse_sets(rows.domain, judge, method.judges_sets)
+    refuse_items(rows.domain, judge.models, invents=method.invents)
+    refuse_named_values(rows.domain, judge.models, rows.domain.schema.coded)
+    refuse_unprotected(rows.domain, judge.models, empty, output.acknowledged, method.kind)
+    refuse_settings(rows.domain, output.order, output.acknowledged)
+    limit = method.share_allowed(rows.domain.n)
+    refuse_neutral(rows, output.neutral_limit, limit, output.acknowledged, method.kind)
+    method.refuse(judge.reference)
+    if not method.invents:  # records that are made up can make up for those that are lacking
+        refuse_infeasible(judge, limit)
+
+
+def refusals_beforehand(rows: Rows, judge: Judge, empty: Vacuous, output: Output, method: Method) -> list[ShoalError]:
+    """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
+    found: list[ShoalError] = []
+    accepted = set(output.acknowledged)
+    while True:
+        try:
+            refuse_beforehand(rows, judge, empty, replace(output, acknowledged=accepted), method)
+        except RefusalError as error:
+            found.append(error)
+            if set(error.codes) <= accepted:  # of a method that asks for the same again and again
+                return found
+            accepted |= set(error.codes)
+        except ShoalError as error:
+            return [*found, error]
+        else:
+            return found
