@@ -92,7 +92,7 @@ ONLY_IN = {
     "duckdb": {"engines/duckdb.py"},
     "psycopg": {"engines/postgres.py"},
     "adbc_driver_postgresql": {"engines/postgres.py"},
-    "pyspark": {"engines/cluster.py"},
+    "pyspark": {"engines/spark_session.py"},
     "cryptography": {"vault/seal.py", "vault/signing.py"},
     "argon2": {"vault/seal.py", "web/accounts/passwords.py"},
     "matplotlib": {"papers/plots.py"},
@@ -193,7 +193,7 @@ def rows_seen(node: ast.AST) -> str | None:
     """What a piece of code touches that only rows in memory have."""
     if isinstance(node, ast.Attribute) and node.attr in ROWS:
         return f"reads .{node.attr}"
-    if isinstance(node, ast.ImportFrom) and node.module in ("shoal.data.table", "shoal.engines.counting"):
+    if isinstance(node, ast.ImportFrom) and node.module in ("shoal.data.table", "shoal.engines.memory"):
         return f"imports {node.module}"
     if isinstance(node, ast.ImportFrom) and any(alias.name in ("in_memory", "ArrayRows") for alias in node.names):
         return "asks for rows in memory"

@@ -147,7 +147,7 @@ def test_no_part_is_one_outlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     recipe.write_text(text.replace("age = { widths = [5, 10, 20] }\n", ""))
     people = pl.read_csv(tmp_path / "people.csv", infer_schema=False)
     people.with_columns(age=pl.Series(["30"] * (people.height - 1) + ["99"])).write_csv(tmp_path / "people.csv")
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 300)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most", lambda rows, memory: 300)
     code, sentence, _ = outcome(recipe, "duckdb")
     assert (code, sentence) == (0, "")
     assert read_evidence(tmp_path / "out-duckdb")["search"]["parts"] > 1
@@ -171,7 +171,7 @@ def test_several_parts_are_released_and_lose_little_more(
     text = text.replace('[[models]]\nname = "t-closeness"\nt = 0.3\non = "income"\n', "")
     recipe.write_text(text.replace("W-NEUTRAL", 'W-NEUTRAL", "W-UNMODELLED:income'))
     whole = outcome(recipe, "memory")
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 300)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most", lambda rows, memory: 300)
     parts = outcome(recipe, "duckdb")
     assert whole[:2] == parts[:2] == (0, "")
     assert shoal.verify_release(tmp_path / "out-duckdb").passed
@@ -185,7 +185,7 @@ def test_a_frequency_table_that_does_not_fit_is_said_to_need_so_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = census(tmp_path, 300)
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most_cells", lambda rows, memory: 20)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most_cells", lambda rows, memory: 20)
     code, sentence, _ = outcome(recipe, "duckdb")
     assert code == 2
     assert "combinations need, with the values in them, 0.0GB" in sentence
@@ -198,9 +198,9 @@ def test_parts_are_cut_without_a_frequency_table(
     def none(rows: object) -> None:
         raise AssertionError("nobody may ask for all combinations")
 
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 200)
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most_cells", lambda rows, memory: 20)
-    monkeypatch.setattr("shoal.engines.counted.CountedRows._cells", property(none))
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most", lambda rows, memory: 200)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most_cells", lambda rows, memory: 20)
+    monkeypatch.setattr("shoal.engines.sql_rows.CountedRows._cells", property(none))
     found = outcome(census(tmp_path, 900, algorithm=algorithm), "duckdb")
     assert found[0] == 0, found[1]
     assert read_evidence(tmp_path / "out-duckdb")["search"]["parts"] > 2
@@ -210,7 +210,7 @@ def test_what_looks_at_all_records_says_how_much_they_need(tmp_path: Path, monke
     recipe = census(tmp_path, 300)
     text = recipe.read_text().replace('name = "optimal"', 'name = "optimal"\nrepeat = true')
     recipe.write_text(text)
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 200)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most", lambda rows, memory: 200)
     code, sentence, _ = outcome(recipe, "duckdb")
     assert code == 2
     assert "'optimal' looks at all records at once" in sentence

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shoal.engines import cluster
+from shoal.engines import spark_session
 from tests.engines import session
 from tests.engines.server import Server, binaries, running
 
@@ -27,7 +27,7 @@ def postgres() -> Iterator[Server]:
 def spark() -> Iterator[Any]:
     """One session for the tests of a file."""
     pytest.importorskip("pyspark", reason="needs PySpark: pip install 'shoal[spark]'")
-    if (cluster.java_version() or 0) < 17:
+    if (spark_session.java_version() or 0) < 17:
         pytest.skip("needs Java 17: install openjdk-17-jre-headless")
     with session.started() as found:
         yield found

@@ -14,8 +14,8 @@ import pytest
 from shoal.data.classes import Cells, RowIds
 from shoal.data.keys import Keys
 from shoal.data.stats import Possible, attribute
-from shoal.engines.kept import KeptRows
-from shoal.engines.stored import StoredRows
+from shoal.engines.external_rows import KeptRows
+from shoal.engines.store import StoredRows
 from shoal.io.recipes import load_recipe
 from shoal.streaming.recipes import opened
 from tests.conftest import many

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from shoal.engines.ahead import ahead, begun, go_on
+from shoal.engines.prefetch import ahead, begun, go_on
 
 
 class Made:

@@ -16,7 +16,7 @@ import shoal
 from shoal.data.classes import Cells, ClassMap, RowIds, Split, Together, in_runs, runs_of
 from shoal.data.rows import with_tuples
 from shoal.data.stats import Histogram, InRuns, attribute
-from shoal.engines.counted import CountedRows
+from shoal.engines.sql_rows import CountedRows
 from shoal.io.evidence import read_evidence
 from shoal.streaming.release import Judged
 from tests.engines.alike import outcome
@@ -80,7 +80,7 @@ def test_counts_of_classes_are_those_of_memory(
     ids = random.integers(-1, GROUPS, ROWS).astype(np.int32)
     maps: list[ClassMap] = [RowIds(ids, GROUPS), Together(RowIds(ids, GROUPS)), Split(RowIds(ids, GROUPS), "x")]
     monkeypatch.setattr("shoal.data.classes._ROWS", 40)
-    monkeypatch.setattr("shoal.engines.counted.PAIRS", 10)
+    monkeypatch.setattr("shoal.engines.sql_rows.PAIRS", 10)
     with shoal.open_rows(recipe) as plain, shoal.open_rows({**recipe, "engine": {"name": "duckdb"}}) as rows:
         domain = with_tuples(plain, [("s", "x")])
         asked = [attribute(domain, names) for names in (["s"], ["x"], ["s", "x"])]
@@ -95,7 +95,7 @@ def test_counts_of_classes_are_those_of_memory(
 
 def test_a_release_never_has_all_pairs_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Searched, judged, measured and described by runs of classes, it is what it is by all of them at once."""
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 300)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most", lambda rows, memory: 300)
     found = []
     for place, rows in (("whole", 1 << 20), ("runs", 50)):
         monkeypatch.setattr("shoal.data.classes._ROWS", rows)
@@ -175,8 +175,8 @@ def test_a_method_that_can_go_part_by_part_does_where_values_do_not_fit(
 ) -> None:
     recipe = _of_unique_incomes(tmp_path, 4000)
     recipe.write_text(recipe.read_text().replace("optimal", "mondrian").partition("[engine]")[0], encoding="utf-8")
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 1500)
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most_cells", lambda rows, memory: 20)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most", lambda rows, memory: 1500)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most_cells", lambda rows, memory: 20)
     code, sentence, _ = outcome(recipe, "duckdb")
     assert (code, sentence) == (0, "")
     assert read_evidence(tmp_path / "out-duckdb")["search"]["parts"] > 2

@@ -11,8 +11,8 @@ import pytest
 
 import shoal
 from shoal.data.schema import ColumnSpec, Schema
-from shoal.engines.kept import _dates
-from shoal.engines.stored import StoredRows
+from shoal.engines.external_rows import _dates
+from shoal.engines.store import StoredRows
 from shoal.errors import InputError
 from shoal.streaming.showing import Showing
 from shoal.vault.files import contents

@@ -400,7 +400,7 @@ def test_only_points_that_need_rows_are_made_of_a_sample(
     people: pl.DataFrame, said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shoal.comparing.sources.SAMPLE", 200)
-    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 200)
+    monkeypatch.setattr("shoal.engines.store.StoredRows.most", lambda rows, memory: 200)
     here, there = (said("compare", name, *SWEEP, "--algorithm", APART) for name in both(tmp_path, "rows"))
     assert [one["classes"] for one in there["points"][:2]] == [one["classes"] for one in here["points"][:2]]
     assert there["points"][2]["classes"] != here["points"][2]["classes"]

@@ -12,8 +12,8 @@ import shoal
 from shoal.data.classes import Cells, Everybody
 from shoal.data.stats import counted_by_rows
 from shoal.data.table import Table
-from shoal.engines.counted import CountedRows
 from shoal.engines.memory import MemoryRows
+from shoal.engines.sql_rows import CountedRows
 
 
 class Asked:
@@ -90,7 +90,7 @@ def test_rows_are_looked_through_as_often_as_pairs_ask_for(monkeypatch: pytest.M
     assert rows.frequency([]).rows.size * one.card == 100
     monkeypatch.setattr("shoal.data.classes._ROWS", 10)
     for most, parts in ((28, 1), (27, 3)):
-        monkeypatch.setattr("shoal.engines.counted.PAIRS", most)
+        monkeypatch.setattr("shoal.engines.sql_rows.PAIRS", most)
         found = [part for part, _ in rows._asked_in(one, words)]
         assert len(found) == parts
         assert np.concatenate([np.arange(words.size)[part] for part in found]).tolist() == list(range(words.size))

@@ -21,7 +21,7 @@ from shoal.cli.main import app, execute
 from shoal.data.coding import numbered
 from shoal.engines.duckdb import DuckDatabase
 from shoal.engines.scratch import clear, scratch
-from shoal.engines.stored import StoredRows
+from shoal.engines.store import StoredRows
 from shoal.errors import InputError, ParameterError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches

@@ -14,8 +14,8 @@ import pytest
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
 from shoal.data.table import read_part
-from shoal.engines import filed
-from shoal.engines.filed import (
+from shoal.engines import spark_files
+from shoal.engines.spark_files import (
     LEFT_OUT,
     READ,
     Buckets,
@@ -27,10 +27,10 @@ from shoal.engines.filed import (
     files_of,
     refuse_mixed,
 )
+from shoal.engines.spark_tasks import Tallying
 from shoal.errors import InputError
 from shoal.io.arriving import Arriving
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.tallying import Tallying
 
 ROWS = pl.DataFrame(
     {"key": range(400), "age": [20 + row % 7 for row in range(400)], "sex": ["f", None, "m", "m"] * 100}
@@ -165,5 +165,5 @@ def test_a_value_that_nobody_counted_is_a_source_that_changed(tmp_path: Path) ->
 
 
 def test_of_many_rows_runs_grow_and_buckets_do_not_become_more() -> None:
-    assert [filed.bucket_bits(n) for n in (1, 1 << 19, 1 << 20, 10_000_000, 10**9, 10**11)] == [0, 0, 1, 5, 10, 10]
-    assert [filed.run_rows(n) for n in (1, 10_000_000, 1 << 31)] == [1 << 19, 1 << 19, 1 << 21]
+    assert [spark_files.bucket_bits(n) for n in (1, 1 << 19, 1 << 20, 10_000_000, 10**9, 10**11)] == [0, 0, 1, 5, 10, 10]
+    assert [spark_files.run_rows(n) for n in (1, 10_000_000, 1 << 31)] == [1 << 19, 1 << 19, 1 << 21]

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shoal.engines.filed import LeftOut
+from shoal.engines.spark_files import LeftOut
 from tests.engines.alike import outcome
 from tests.engines.test_postgres import moved
 

@@ -24,8 +24,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, rows in {
         "shoal.io.batches._BYTES": 5000,
         "shoal.io.batches.BATCH": 97,
-        "shoal.engines.shuffled._BUCKET": 40,
-        "shoal.engines.shuffled._TOGETHER": 3,
+        "shoal.engines.store._BUCKET": 40,
+        "shoal.engines.store._TOGETHER": 3,
         "shoal.engines.postgres._BATCH": 13,
         "shoal.engines.postgres._PIECE": 5,
     }.items():

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.engines.sized import SizedRows
+from shoal.engines.external_rows import SizedRows
 from shoal.errors import RecipeError
 from shoal.streaming import held
 from tests.engines.alike import outcome
@@ -67,8 +67,8 @@ def test_names_and_people_that_memory_does_not_hold(
 ) -> None:
     opened(engine, request)
     recipe = people(tmp_path, 900, names=300, subject=subject)
-    monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
-    monkeypatch.setattr("shoal.engines.sized._PERSON", 4 * 10**6)
+    monkeypatch.setattr("shoal.engines.external_rows._NAME", 5 * 10**6)
+    monkeypatch.setattr("shoal.engines.external_rows._PERSON", 4 * 10**6)
     code, sentence, _ = outcome(recipe, engine, more='memory = "1GB"')
     whose = " of 450 people need 3.3GB" if subject else " need 1.5GB"
     assert (code, sentence) == (
@@ -94,7 +94,7 @@ def test_names_of_those_who_take_no_part_are_held_too(
     else:
         text += "[sample]\nshare = 0.5\n"
     recipe.write_text(text)
-    monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
+    monkeypatch.setattr("shoal.engines.external_rows._NAME", 5 * 10**6)
     sentence = outcome(recipe, "duckdb", more='memory = "1.2GB"')[1]
     assert "some 300 different ones need 1.5GB" in sentence
 
@@ -105,7 +105,7 @@ def test_names_that_some_share_who_take_no_part_are_counted_once(
     pytest.importorskip("duckdb")
     recipe = people(tmp_path, 300, names=100)
     recipe.write_text(f"{recipe.read_text()}[sample]\nshare = 0.5\n")
-    monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
+    monkeypatch.setattr("shoal.engines.external_rows._NAME", 5 * 10**6)
     assert outcome(recipe, "duckdb", more='memory = "0.5GB"')[:2] == (0, "")
 
 
@@ -115,8 +115,8 @@ def test_names_of_people_who_take_no_part_are_counted_beside_the_others(
     pytest.importorskip("duckdb")
     recipe = people(tmp_path, 300, names=100, subject=True)
     recipe.write_text(f"{recipe.read_text()}[sample]\nshare = 0.5\n")
-    monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
-    monkeypatch.setattr("shoal.engines.sized._PERSON", 1)
+    monkeypatch.setattr("shoal.engines.external_rows._NAME", 5 * 10**6)
+    monkeypatch.setattr("shoal.engines.external_rows._PERSON", 1)
     assert "different ones of" in outcome(recipe, "duckdb", more='memory = "0.6GB"')[1]
 
 

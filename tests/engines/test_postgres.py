@@ -104,8 +104,8 @@ def test_several_batches_and_buckets_make_no_difference(
     expected = outcome(recipe, "memory")
     monkeypatch.setattr("shoal.engines.postgres._BATCH", 13)
     monkeypatch.setattr("shoal.engines.postgres._PIECE", 5)
-    monkeypatch.setattr("shoal.engines.shuffled._BUCKET", 40)
-    monkeypatch.setattr("shoal.engines.shuffled._TOGETHER", 3)
+    monkeypatch.setattr("shoal.engines.store._BUCKET", 40)
+    monkeypatch.setattr("shoal.engines.store._TOGETHER", 3)
     assert expected[0] == 0, expected[1]
     assert outcome(moved(recipe, postgres), "postgres") == expected
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from shoal.engines.checkpoint import kept
 from shoal.engines.duckdb import _told
-from shoal.engines.resumed import kept
 from shoal.engines.scratch import clear, held, scratch
 from shoal.errors import InputError
 from tests.engines.alike import outcome

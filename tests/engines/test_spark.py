@@ -15,9 +15,9 @@ import pytest
 
 import shoal
 import shoal.spark
-from shoal.engines.cluster import collected
-from shoal.engines.filed import Coder, Coding, files_of
-from shoal.engines.views import rows_in
+from shoal.engines.spark import rows_in
+from shoal.engines.spark_files import Coder, Coding, files_of
+from shoal.engines.spark_session import collected
 from shoal.errors import InputError, RecipeError
 from tests.engines.alike import keyed, outcome, with_gaps_recipe
 from tests.engines.test_duckdb import census
@@ -150,8 +150,8 @@ VISITS: dict[str, Any] = {
 def test_a_dataframe_goes_in_and_out_and_only_counts_come_to_the_driver(
     spark: Any, tmp_path: Path, brought: list[tuple[int, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.engines.filed._RUN", 500)  # rows of a run, so that there are several runs and buckets
-    monkeypatch.setattr("shoal.engines.counted.PAIRS", 150)  # fewer than cells have costs, and more than illnesses
+    monkeypatch.setattr("shoal.engines.spark_files._RUN", 500)  # rows of a run, so that there are several runs and buckets
+    monkeypatch.setattr("shoal.engines.sql_rows.PAIRS", 150)  # fewer than cells have costs, and more than illnesses
     monkeypatch.setattr("shoal.data.classes._ROWS", 100)
     rows, recipe = visits(), {**VISITS, "roles": {**VISITS["roles"], "sensitive": ["cost", "ill.ness"]}}
     frame = spark.createDataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
@@ -200,7 +200,7 @@ def test_one_function_brings_anything_to_the_driver() -> None:
                 inside = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)} & COLLECTING
                 # Frames of Polars and batches, which are in the driver or with executors, have some of these, too.
                 used += [(name, node.name, attribute) for attribute in inside - {"head", "collect", "take"}]
-    assert used == [("engines/cluster.py", "collected", "toArrow")]
+    assert used == [("engines/spark_session.py", "collected", "toArrow")]
 
 
 def test_a_table_of_the_catalogue_is_a_source(spark: Any, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_methods_that_rewrite_rows_give_the_same_files(
     name: str, tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Classes of redrawn rows are as many as rows, and go by files where that is too much to send.
-    monkeypatch.setattr("shoal.engines.views._SENT", 50)
+    monkeypatch.setattr("shoal.engines.spark._SENT", 50)
     recipe = rewriting(tmp_path, name, 120)
     found = outcome(recipe, "spark")
     assert found[:2] == (0, "")

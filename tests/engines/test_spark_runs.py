@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shoal.engines import cluster
+from shoal.engines import spark_session
 from shoal.engines.scratch import clear
-from shoal.engines.spread import CHANGED, Each, Mapped
+from shoal.engines.spark_tasks import CHANGED, Each, Mapped
 from shoal.errors import InputError, InternalError, MissingExtraError
 from shoal.io.recipes import load_recipe
 from shoal.streaming.spark import spark_source
@@ -51,13 +51,13 @@ def test_java_is_asked_for_its_version(
     (tmp_path / "bin" / "java").write_text(f"#!/bin/sh\necho '{says}' >&2\n")
     (tmp_path / "bin" / "java").chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert cluster.java_version() == version
+    assert spark_session.java_version() == version
     if version != 17:
         with pytest.raises(InputError, match="needs Java 17 or later"):
-            cluster.need_java()
+            spark_session.need_java()
     shutil.rmtree(tmp_path / "bin")
     with pytest.raises(InputError, match="there is none"):
-        cluster.need_java()
+        spark_session.need_java()
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_session_of_its_own_is_reached_by_nobody_else_unless_that_is_asked_for
             return self
 
     conf = pyspark.SparkConf(loadDefaults=False).setMaster("local[1]").setAll(list(given.items()))
-    made = cluster._started(conf, Builder(), tmp_path)
+    made = spark_session._started(conf, Builder(), tmp_path)
     expected = {
         "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
         "spark.log.level": "OFF",
@@ -91,7 +91,7 @@ def test_what_is_missing_is_said_before_anything_is_read(
     lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "recipe.toml").write_text(RECIPE)
-    monkeypatch.setattr(cluster, "_is_running", lambda: False)
+    monkeypatch.setattr(spark_session, "_is_running", lambda: False)
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
     kind, words = InputError, "needs Java 17 or later, and there is none"
     if lacking == "java":
@@ -114,7 +114,7 @@ def test_what_spark_says_is_told_in_one_sentence() -> None:
         ("[TABLE_OR_VIEW_NOT_FOUND] `secret`", "Spark knows no table"), ("java.lang.Odd: a cell", "cannot read, count"),
         ("File x\nshoal.errors.InputError: The source changed.\nat y", "The source changed."),
     ):  # fmt: skip
-        with pytest.raises(InputError) as found, cluster.told():
+        with pytest.raises(InputError) as found, spark_session.told():
             raise AnalysisException(text)
         assert words in str(found.value)
         assert "cell" not in str(found.value)
@@ -155,12 +155,12 @@ def test_work_that_was_not_done_as_it_was_given_is_no_success(monkeypatch: pytes
 
     for told in ([0, 1], [0, 1, 1, 2], []):
         said = pl.DataFrame({"at": told, "name": ["x"] * len(told), "n": [1] * len(told)})
-        monkeypatch.setattr(cluster, "mapped", lambda *given, said=said: said)
-        monkeypatch.setattr(cluster, "collected", lambda rows: rows)
+        monkeypatch.setattr(spark_session, "mapped", lambda *given, said=said: said)
+        monkeypatch.setattr(spark_session, "collected", lambda rows: rows)
         with pytest.raises(InternalError, match="other pieces of work than it was given"):
-            cluster.carried_out(Session(), 3, iter)
+            spark_session.carried_out(Session(), 3, iter)
     with pytest.raises(InternalError, match="outside of it"):
-        cluster.task()
+        spark_session.task()
 
 
 def test_scratch_that_others_wrote_to_after_its_run_is_cleared(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def environment(folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.skipif((cluster.java_version() or 0) < 17, reason="needs Java 17: install openjdk-17-jre-headless")
+@pytest.mark.skipif((spark_session.java_version() or 0) < 17, reason="needs Java 17: install openjdk-17-jre-headless")
 def test_a_run_that_ends_leaves_nothing_and_the_next_completes_under_spark_submit(tmp_path: Path) -> None:
     ages = [20 + row * 7 % 40 for row in range(200)]
     pl.DataFrame({"line": range(200), "age": ages}).write_csv(tmp_path / "people.csv")
@@ -220,7 +220,7 @@ def test_a_run_that_ends_leaves_nothing_and_the_next_completes_under_spark_submi
 SESSIONS = """
 import sys
 from pathlib import Path
-from shoal.engines.cluster import session
+from shoal.engines.spark_session import session
 for name in sys.argv[1:-1]:
     with session(Path(name)) as spark:
         print(spark.sparkContext._temp_dir)
@@ -232,7 +232,7 @@ spark.stop()
 """
 
 
-@pytest.mark.skipif((cluster.java_version() or 0) < 17, reason="needs Java 17: install openjdk-17-jre-headless")
+@pytest.mark.skipif((spark_session.java_version() or 0) < 17, reason="needs Java 17: install openjdk-17-jre-headless")
 def test_a_second_session_of_one_process_writes_to_its_own_folder(tmp_path: Path) -> None:
     """One of ours behind another of ours, and one of somebody else behind both."""
     folders = [tmp_path / "one", tmp_path / "two", tmp_path / "three"]

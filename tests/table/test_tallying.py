@@ -11,9 +11,9 @@ import pytest
 
 from shoal.data.gather import Gathering
 from shoal.data.schema import Schema
+from shoal.engines.spark_tasks import Tallying
 from shoal.errors import InputError
 from shoal.io.arriving import Arriving
-from shoal.table.tallying import Tallying
 
 ROWS = pl.DataFrame(
     {

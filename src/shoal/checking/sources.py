@@ -18,7 +18,7 @@ from shoal.data.keys import Keys
 from shoal.data.rows import Rows
 from shoal.data.table import crowded, with_crowd
 from shoal.data.texts import all_told, told
-from shoal.engines.kept import KeptRows
+from shoal.engines.external_rows import KeptRows
 from shoal.engines.memory import MemoryRows
 from shoal.evaluation.research import researched
 from shoal.evaluation.workload import with_preferences

@@ -27,8 +27,8 @@ from shoal.comparing.work import source_hash
 from shoal.data.domain import Domain
 from shoal.data.keys import Keys
 from shoal.data.table import Table
-from shoal.engines.kept import KeptRows
-from shoal.engines.stored import StoredRows
+from shoal.engines.external_rows import KeptRows
+from shoal.engines.store import StoredRows
 from shoal.errors import ParameterError, RecipeError
 from shoal.io.evidence import row_bytes
 from shoal.io.recipes import Recipe

@@ -14,7 +14,7 @@ from shoal.data.gather import Gathering
 from shoal.data.schema import Schema
 from shoal.data.table import Table, iso_dates
 from shoal.data.texts import count_spellings, refuse_lookalikes
-from shoal.engines.dictionaries import Dictionaries
+from shoal.engines.base import Dictionaries
 from shoal.errors import ShoalError
 
 

@@ -15,12 +15,12 @@ from shoal.data.gather import Gathering
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
 from shoal.data.table import Table, full
-from shoal.engines import resumed
-from shoal.engines.ahead import ahead
+from shoal.engines import checkpoint
 from shoal.engines.coder import dictionaries
-from shoal.engines.kept import Reading
+from shoal.engines.external_rows import Reading
+from shoal.engines.prefetch import ahead
 from shoal.engines.scratch import scratch
-from shoal.engines.stored import Store, StoredRows
+from shoal.engines.store import Store, StoredRows
 from shoal.errors import InputError, MissingExtraError
 
 # DuckDB's limit covers its buffers only, and kernels and batches want memory too.
@@ -84,7 +84,7 @@ class DuckDBEngine:
         schema.check(source.names)
         with ExitStack() as places:
             stamp = source.stamp()
-            kept = self._kept(places, resumed.digest_of(stamp, schema, missing))
+            kept = self._kept(places, checkpoint.digest_of(stamp, schema, missing))
             folder = places.enter_context(scratch(self.folder))
             store, gathering = Store(folder, schema, kept), Gathering(schema, missing)
             _read(source, stamp, schema, gathering, store, kept, progress, followed)
@@ -100,7 +100,7 @@ class DuckDBEngine:
         """Where a reading is kept, if it is."""
         if not self.resume or self.folder is None:
             return None
-        return places.enter_context(resumed.kept(self.folder, digest))
+        return places.enter_context(checkpoint.kept(self.folder, digest))
 
 
 def _read(
@@ -114,8 +114,8 @@ def _read(
     followed: Sequence[str],
 ) -> None:
     """Read a source, or take up what a run before has read of it."""
-    if kept is not None and resumed.is_whole(kept):
-        resumed.restore(kept, gathering, store)
+    if kept is not None and checkpoint.is_whole(kept):
+        checkpoint.restore(kept, gathering, store)
         progress(f"taking up: {gathering.n_read:,} rows")
         return
     progress(f"reading {source.told}")
@@ -127,7 +127,7 @@ def _read(
         raise InputError("A file of the source was changed while it was read: wait until it is whole, and run again.")
     if kept is not None:
         gathering.refuse()
-        resumed.save(kept, gathering, store)
+        checkpoint.save(kept, gathering, store)
 
 
 class DuckDatabase:

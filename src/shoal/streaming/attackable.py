@@ -22,8 +22,8 @@ from shoal.attacks.views import attacked_columns, public_view
 from shoal.data.coding import canonical_text
 from shoal.data.column import counted
 from shoal.data.keys import Keys, key_hashes
-from shoal.engines.kept import KeptRows, StoredBatch
-from shoal.engines.stored import StoredRows
+from shoal.engines.external_rows import KeptRows, StoredBatch
+from shoal.engines.store import StoredRows
 from shoal.errors import InputError, ParameterError
 from shoal.pipeline import Progress
 from shoal.recoding.kinds import Kind

@@ -16,7 +16,7 @@ from shoal.data.coding import canonical_text
 from shoal.data.keys import Keys, key_hashes
 from shoal.data.schema import Schema
 from shoal.data.table import Table
-from shoal.engines.kept import KeptRows, StoredBatch
+from shoal.engines.external_rows import KeptRows, StoredBatch
 from shoal.engines.memory import MemoryRows
 from shoal.recoding.kinds import Trait
 from shoal.recoding.recoded import Released

@@ -7,7 +7,7 @@ from collections.abc import Generator
 import numpy as np
 import polars as pl
 
-from shoal.engines.kept import Publisher
+from shoal.engines.external_rows import Publisher
 from shoal.recoding.publish import Publishing
 from shoal.streaming.release import Judged
 

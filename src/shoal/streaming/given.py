@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.engines.kept import KeptRows, StoredBatch
+from shoal.engines.external_rows import KeptRows, StoredBatch
 from shoal.recoding.cells import CellColumn
 from shoal.recoding.recoded import Released
 from shoal.verify.gate import looked_up

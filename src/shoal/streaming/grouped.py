@@ -12,9 +12,8 @@ import polars as pl
 
 from shoal.data.classes import RowIds
 from shoal.data.keys import Keys
-from shoal.engines.kept import Publisher, StoredBatch
-from shoal.engines.shuffled import by_bits
-from shoal.engines.stored import StoredRows
+from shoal.engines.external_rows import Publisher, StoredBatch
+from shoal.engines.store import StoredRows, by_bits
 from shoal.recoding.publish import RELEASE_ORDER, SENSITIVE_ORDER, group_name, permuted, released_columns
 from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Bucketed

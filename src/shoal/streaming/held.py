@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 import polars as pl
 
-from shoal.engines.kept import KeptRows
+from shoal.engines.external_rows import KeptRows
 from shoal.errors import InputError
 from shoal.io.gating import naming
 

@@ -15,7 +15,7 @@ from shoal.data.derive import changes
 from shoal.data.keys import Keys
 from shoal.data.sampling import Sampling
 from shoal.engines.base import Keeping as Writable
-from shoal.engines.kept import KeptRows
+from shoal.engines.external_rows import KeptRows
 from shoal.errors import InputError, RecipeError
 from shoal.io.batches import Batches, PreparedBatches, open_batches
 from shoal.io.drawn import DrawnBatches, draw_batches

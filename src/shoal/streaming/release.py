@@ -25,9 +25,9 @@ from shoal.algorithms.parted import grouped_in_parts
 from shoal.attacks.base import AttackFigure
 from shoal.data.keys import Keys
 from shoal.data.table import crowded
-from shoal.engines.ahead import ahead, begun
-from shoal.engines.kept import KeptRows, Publisher, StoredBatch
-from shoal.engines.stored import StoredRows
+from shoal.engines.external_rows import KeptRows, Publisher, StoredBatch
+from shoal.engines.prefetch import ahead, begun
+from shoal.engines.store import StoredRows
 from shoal.errors import GateError, InputError
 from shoal.evaluation.research import researched
 from shoal.io.describe import describe, inferred_types, uncoded_columns, whole_hierarchies, whole_policies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoal.engines.kept import KeptRows
+from shoal.engines.external_rows import KeptRows
 from shoal.recoding.publish import shown_texts
 from shoal.recoding.recoded import Released
 from shoal.recoding.rewriting import ByClass, rewritten

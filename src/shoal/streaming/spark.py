@@ -17,8 +17,8 @@ import tomlkit
 
 from shoal.catalogue import make
 from shoal.data.keys import Keys
-from shoal.engines.cluster import need_spark, observed, refuse_broken_lines, refuse_old, session, told
 from shoal.engines.spark import SparkRows
+from shoal.engines.spark_session import need_spark, observed, refuse_broken_lines, refuse_old, session, told
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.arriving import Arriving
 from shoal.io.files import extension_of

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from shoal.data.keys import Keys
-from shoal.engines.kept import KeptRows
+from shoal.engines.external_rows import KeptRows
 from shoal.engines.postgres import connected
 from shoal.errors import SchemaError
 from shoal.io.batches import Batches

@@ -18,7 +18,7 @@ from shoal.data.domain import Domain, Joint, Packing, Places, classes_of
 from shoal.data.rows import Frequency
 from shoal.data.stats import Attribute, GroupStats, Histogram, put_together, unknown_flags
 from shoal.engines import sql
-from shoal.engines.by_class import added, merged
+from shoal.engines.sql import added, merged
 from shoal.errors import ParameterError
 
 Counts = dict[str, np.ndarray]

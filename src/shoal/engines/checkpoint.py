@@ -22,7 +22,7 @@ from shoal.data.gather import Gathering, Numbered
 from shoal.data.schema import Schema
 from shoal.data.table import spilling
 from shoal.engines.scratch import held, remove
-from shoal.engines.stored import Store
+from shoal.engines.store import Store
 from shoal.version import VERSION
 
 _FACTS, _SAMPLE = "facts.json", "sample.parquet"

@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 
 from shoal import errors
-from shoal.engines.filed import DONE
 from shoal.engines.scratch import scratch
-from shoal.engines.spread import Mapped
+from shoal.engines.spark_files import DONE
+from shoal.engines.spark_tasks import Mapped
 from shoal.errors import InputError, InternalError, MissingExtraError, ShoalError
 
 _SPARK, _JAVA = 4, 17

@@ -23,12 +23,11 @@ from shoal.data.coding import canonical_text
 from shoal.data.keys import key_hashes
 from shoal.data.table import read_part, spilling
 from shoal.data.value_index import Different as DifferentCells
-from shoal.engines.kept import in_zones
-from shoal.engines.shuffled import in_order
-from shoal.engines.spread import CHANGED, Staging, unzoned
+from shoal.engines.external_rows import in_zones
+from shoal.engines.spark_tasks import CHANGED, TALLY, Part, Staging, Tallying, unzoned
+from shoal.engines.store import in_order
 from shoal.errors import InputError
 from shoal.kernels.random import draw_bits
-from shoal.table.tallying import TALLY, Part, Tallying
 
 # The number of a piece of work, and one that no other attempt at it has.
 Task = Callable[[], tuple[int, int]]

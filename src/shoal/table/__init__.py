@@ -1,1 +1,0 @@
-"""Tables as integer codes with dictionaries, and the statistics of groups of their rows."""
