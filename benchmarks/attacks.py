@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.harness import Comparison, Work, case, run
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.attacks.case import AttackCase
 from shoal.attacks.classes import Background
 from shoal.attacks.views import identified_people, people_frame, release_view

@@ -16,7 +16,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.cluster.upc import UPC
 from shoal.algorithms.grouping import Grouper
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.catalogue import load
 from shoal.census.generate import generate
 from shoal.data.build import build_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, CENSUS_EIGHT, Comparison, case, run, yardstick_groupby
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.census.generate import generate
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import RandomQueries

@@ -10,7 +10,7 @@ import polars as pl
 
 from benchmarks.harness import Comparison, Work, case, coded_census, run, yardstick_groupby, yardstick_sort
 from shoal.algorithms.base import Problem
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.census.generate import generate
 from shoal.data.build import build_table
 from shoal.data.keys import Keys

@@ -50,7 +50,7 @@ def pycanon(data: str, release: str, options: dict[str, Any]) -> dict[str, Any]:
 def shoal(data: str, release: str, options: dict[str, Any]) -> dict[str, Any]:
     """Our Mondrian, from a frame in memory to a gated release, or its search alone."""
     from shoal.algorithms.base import Problem
-    from shoal.algorithms.partition.mondrian import Mondrian
+    from shoal.algorithms.mondrian import Mondrian
     from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine
     from shoal.io.source import read

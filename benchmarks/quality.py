@@ -42,8 +42,8 @@ LABELS: dict[str, dict[str, Any]] = {
 
 def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
     """Group Adult once to warm up and once to time; loss of the groups, seconds and peak of memory of this process."""
-    from shoal.algorithms.after_suppression import outcome
     from shoal.algorithms.base import Problem
+    from shoal.algorithms.polish import outcome
     from shoal.catalogue import make
     from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine

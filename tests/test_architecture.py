@@ -84,7 +84,7 @@ ALLOWED: dict[str, set[str]] = {
 
 # Parts that any engine must be able to serve, exceptions to them, and what only rows in memory have.
 WITHOUT_ROWS = ("models/", "measures/", "judging/", "algorithms/lattice/", "algorithms/subtree/", "algorithms/none.py")
-WITH_ROWS = {"algorithms/lattice/repeat.py"}  # searches parts of the rows
+WITH_ROWS = {"algorithms/lattice/optimal.py"}  # searches parts of the rows
 ROWS = {"frame", "quasi_codes", "row_keys", "subjects", "table", "memory", "original_of", "released_of"}
 
 # Libraries that only these parts may load.

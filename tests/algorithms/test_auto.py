@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.algorithms.after_suppression import outcome
 from shoal.algorithms.auto import Auto, portfolio
+from shoal.algorithms.polish import outcome
 from shoal.catalogue import make
 from shoal.data.table import take_rows
 from shoal.errors import ParameterError

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.invariant.buckets import assign, balance, eligible
-from shoal.algorithms.invariant.splitting import split
+from shoal.algorithms.m_invariance import split
+from shoal.algorithms.m_invariance_buckets import assign, balance, eligible
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.vault.registry import Registry
 

@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.leftovers import settle_leftovers
-from shoal.algorithms.parted import grouped_in_parts
+from shoal.algorithms.partitioned import grouped_in_parts
 from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
@@ -86,7 +86,7 @@ def test_fewer_are_suppressed_than_where_each_part_stands_alone(name: str, monke
     method, rows = make("algorithm", {"name": name, "suppression_limit": 0.2}), Parted(problem.rows)
     whole = held(problem, grouped_in_parts(method, problem, rows, 10**9))
     found = grouped_in_parts(method, problem, rows, 300)
-    monkeypatch.setattr("shoal.algorithms.parted.settle_leftovers", lambda problem, grouping: grouping)
+    monkeypatch.setattr("shoal.algorithms.partitioned.settle_leftovers", lambda problem, grouping: grouping)
     alone = held(problem, grouped_in_parts(method, problem, rows, 300))
     settled = held(problem, found)
     assert found.notes["left_over"]["before"] == alone.n_suppressed > settled.n_suppressed

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.keys import Keys

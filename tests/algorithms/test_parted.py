@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import Grouper
-from shoal.algorithms.parted import grouped_in_parts, halved, leaf_of_rows
+from shoal.algorithms.partitioned import grouped_in_parts, halved, leaf_of_rows
 from shoal.catalogue import make
 from shoal.data.table import part_of
 from shoal.engines.memory import MemoryRows

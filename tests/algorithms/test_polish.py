@@ -15,7 +15,7 @@ import shoal
 from shoal.algorithms import polish as polishing
 from shoal.algorithms.aims import POLISHED, Aim, Target
 from shoal.algorithms.base import Problem
-from shoal.algorithms.mend import mend
+from shoal.algorithms.grouping import mend
 from shoal.algorithms.polish import polish
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make

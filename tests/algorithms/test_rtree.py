@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.base import Problem
-from shoal.algorithms.partition.rtree import RPlusTree
+from shoal.algorithms.r_tree import RPlusTree
 from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.base import Problem
-from shoal.algorithms.links.graded import Graded
-from shoal.algorithms.links.transform import TableTransform
+from shoal.algorithms.links.pseudonyms import Graded, TableTransform
 from shoal.attacks.decoding import (
     attack_pseudonymised,
     frequency_guesses,

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms.links.anatomy import Anatomy, largest_l
-from shoal.algorithms.links.roundrobin import deal
+from shoal.algorithms.links.anatomy import Anatomy, deal, largest_l
 from shoal.data.classes import RowIds
 from shoal.data.guards import guards_of
 from shoal.errors import InfeasibleError

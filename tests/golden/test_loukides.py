@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.cluster.heuristics import delta_candidates
-from shoal.algorithms.cluster.toc import TOC
+from shoal.algorithms.cluster.toc import TOC, delta_candidates
 from shoal.algorithms.cluster.upc import UPC
 from shoal.algorithms.prices import prices_of, quasi_columns, weighted
 from shoal.catalogue import make

@@ -7,7 +7,7 @@ import pytest
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import by_rows
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read

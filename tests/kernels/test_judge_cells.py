@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import sensitive_codes
-from shoal.algorithms.partition.mondrian import tallies_of
+from shoal.algorithms.mondrian import tallies_of
 from shoal.data.classes import Cells
 from shoal.kernels import _native
 from tests.algorithms.lattice.lattices import MODELS, Case, cases

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import by_rows
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import make
 from shoal.data.keys import Keys

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.invariant.method import MInvariant
+from shoal.algorithms.m_invariance import MInvariant
 from shoal.errors import InfeasibleError, ShoalError
 from shoal.models.personalised import MInvariance
 from shoal.vault.intersection import weakened

@@ -13,7 +13,7 @@ from shoal.web.jobs import child
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 # What every kind of job needs, and what most runs of tests load on their way.
-_LOADED = ("shoal.web.jobs.kinds", "shoal.algorithms.partition.mondrian", "shoal.kernels.mondrian")
+_LOADED = ("shoal.web.jobs.kinds", "shoal.algorithms.mondrian", "shoal.kernels.mondrian")
 _CONTEXT.set_forkserver_preload(["jinja2", "scipy", "shoal.web.app", *_LOADED])
 PIPE, DEVNULL = -1, -3
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithms.after_suppression import held
 from shoal.algorithms.aims import POLISHED
 from shoal.algorithms.base import Algorithm, Problem, shuffled_codes
+from shoal.algorithms.polish import held
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError, UserError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import time
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +12,7 @@ import numpy as np
 from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.prices import prices_of, quasi_columns, weighted
+from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows
 from shoal.kernels.cluster.groups import Groups, make_groups
@@ -17,7 +20,9 @@ from shoal.kernels.cluster.polish import Limits, Scene, dissolve, improve, regro
 from shoal.kernels.cores import share
 from shoal.kernels.prices import Prices
 from shoal.kernels.rules import EXTENT, SIZE
-from shoal.recoding.recodings import Grouping
+from shoal.models.suppression import settled
+from shoal.recoding.recoded import Released, apply_recoding
+from shoal.recoding.recodings import Grouping, Recoding
 
 POLISH_ROUNDS = 20
 # Groups a zone: enough for records to find better places, few enough for cores to have work; with fewer groups, a zone
@@ -216,3 +221,27 @@ def _rank(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     rank = np.empty(order.size, dtype=np.int64)
     rank[order] = np.arange(order.size)
     return rank
+
+
+# ----------------------------------------
+# What a recoding would come to: its figure after failing classes are suppressed.
+
+
+def held(problem: Problem, recoding: Recoding) -> Released:
+    """What a recoding releases once failing classes are suppressed."""
+    judge = problem.judge
+    released = apply_recoding(problem.rows, recoding)
+    stats = problem.rows.stats(released.classmap, judge.attributes)
+    good = settled(judge, dataclasses.replace(stats, spreads=released.spreads), released.classmap, problem.rows)
+    return dataclasses.replace(released.suppress(~good), k=judge.k)
+
+
+def outcome(problem: Problem, recoding: Recoding, measure: str, allowed: int) -> float:
+    """The measure's figure, less being better; infinite when more than ``allowed`` rows would be suppressed."""
+    released = held(problem, recoding)
+    if released.n_classes == 0 or released.n_suppressed > allowed:
+        return math.inf
+    score = load("measure", measure)().score(released.price_stats())
+    if score.value is None:
+        return math.inf
+    return -score.value if score.better == "up" else score.value

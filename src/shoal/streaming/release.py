@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.parted import grouped_in_parts
+from shoal.algorithms.partitioned import grouped_in_parts
 from shoal.attacks.base import AttackFigure
 from shoal.data.keys import Keys
 from shoal.data.table import crowded

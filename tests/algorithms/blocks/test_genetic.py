@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.algorithms.blocks.cuts import cuts_of
+from shoal.algorithms.blocks.board import cuts_of
 from shoal.algorithms.blocks.genetic import Genetic
 from shoal.errors import InfeasibleError, ParameterError
 from tests.algorithms.blocks.plain import as_partitions, judged, people, problem_of, recodings

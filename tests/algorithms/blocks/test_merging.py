@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms.blocks.merging import SetPartition
+from shoal.algorithms.blocks.set_partition import SetPartition
 from shoal.errors import ParameterError
 from tests.algorithms.blocks.plain import (
     SUBTREES,

@@ -12,10 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.blocks.board import Board
-from shoal.algorithms.blocks.cuts import cuts_of
-from shoal.algorithms.blocks.optimize import KOptimize
-from shoal.algorithms.blocks.search import Search
+from shoal.algorithms.blocks.board import Board, cuts_of
+from shoal.algorithms.blocks.k_optimize import KOptimize, Search
 from shoal.errors import InfeasibleError, ParameterError
 from tests.algorithms.blocks.plain import TREE, as_partitions, judged, people, problem_of, recodings
 from tests.engines.plain import PlainEngine

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.cluster.alpha import AlphaK, smallest_class
+from shoal.algorithms.cluster.alpha_k import AlphaK, smallest_class
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.cluster.bottomup import BottomUp
-from shoal.algorithms.cluster.topdown import TopDown
+from shoal.algorithms.cluster.local_recoding import BottomUp, TopDown
 from shoal.data.table import Table
 from shoal.io.source import read
 from tests.algorithms.cluster.naive import TopDownReference, as_sets, bottom_up, grouped, loss

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.cluster.members import KMembers, KMembersP
+from shoal.algorithms.cluster.k_members import KMembers, KMembersP
 from shoal.data.policies import set_policies
 from shoal.errors import ParameterError
 from shoal.io.source import read

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.cluster.parts import Parts, equal_records, local_values
+from shoal.algorithms.cluster.records import Parts, equal_records, local_values
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import make
 from shoal.data.table import Table, take_rows

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.incognito import Incognito, satisfying
 from shoal.algorithms.lattice.optimal import MEASURES
-from shoal.algorithms.lattice.pruning import suppression_is_monotone
+from shoal.algorithms.lattice.verdicts import suppression_is_monotone
 from shoal.errors import InfeasibleError, ParameterError
 from tests.algorithms.lattice import lattices
 from tests.algorithms.lattice.lattices import Case, best, cases, every_node, minimal

@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.lattice import sweep
+from shoal.algorithms.lattice import best_node as sweep
+from shoal.algorithms.lattice.best_node import Found, best_node
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.optimal import MEASURES, Optimal
-from shoal.algorithms.lattice.sweep import Found, best_node
 from shoal.errors import InfeasibleError, ParameterError
 from tests.algorithms.lattice import lattices
 from tests.algorithms.lattice.lattices import LIMITS, Case, Node, best, cases, every_node

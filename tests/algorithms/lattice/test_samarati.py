@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.lattice.optimal import MEASURES
-from shoal.algorithms.lattice.pruning import suppression_is_monotone
 from shoal.algorithms.lattice.samarati import Samarati
+from shoal.algorithms.lattice.verdicts import suppression_is_monotone
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from tests.algorithms.lattice import lattices

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.links.anatomy import Anatomy
-from shoal.algorithms.links.roundrobin import deal
+from shoal.algorithms.links.anatomy import Anatomy, deal
 from shoal.data.classes import RowIds
 from shoal.data.keys import Keys
 from shoal.errors import InfeasibleError, ParameterError

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.links.condensation import regenerated
+from shoal.algorithms.links.microaggregation import regenerated
 from shoal.attacks.perturbed import nearest_chances, value_chances
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.perturbation import swap_ranks

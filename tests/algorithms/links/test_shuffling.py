@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.links.shuffling import anew
+from shoal.algorithms.links.noise import anew
 from shoal.errors import ParameterError
 from shoal.kernels.perturbation import pair_apart
 

@@ -13,9 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.links.graded import Graded
-from shoal.algorithms.links.mapping import ValueMapping
-from shoal.algorithms.links.transform import TableTransform
+from shoal.algorithms.links.pseudonyms import Graded, TableTransform, ValueMapping
 from shoal.data.keys import Keys
 from shoal.data.table import Table, take_rows
 from shoal.engines.memory import MemoryEngine

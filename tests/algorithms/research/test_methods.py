@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker
-from shoal.algorithms.lattice.research.distributed import split
-from shoal.algorithms.lattice.research.local import VARIANTS, halve
-from shoal.algorithms.lattice.research.search import Search, prune_levels
+from shoal.algorithms.research.distributed import split
+from shoal.algorithms.research.methods import VARIANTS, halve
+from shoal.algorithms.research.search import Search, prune_levels
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.base import Problem
-from shoal.algorithms.subtree.topdown import MEASURES, Cut, TopDownSubtree
+from shoal.algorithms.subtree import MEASURES, Cut, TopDownSubtree
 from shoal.catalogue import load
 from shoal.data.classes import RowIds
 from shoal.engines.memory import MemoryRows

@@ -11,8 +11,8 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm
 from shoal.algorithms.cluster.toc import TOC
+from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.none import NoAlgorithm
-from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.catalogue import load
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.keys import Keys

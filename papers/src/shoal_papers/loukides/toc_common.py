@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm
-from shoal.algorithms.cluster.members import KMembers, KMembersP
+from shoal.algorithms.cluster.k_members import KMembers, KMembersP
 from shoal.algorithms.cluster.toc import TOC
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.cluster.heuristics import delta_candidates
+from shoal.algorithms.cluster.toc import delta_candidates
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError
 from shoal_papers.base import Claim, Context, Item, Outcome

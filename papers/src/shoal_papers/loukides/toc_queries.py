@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
 from shoal.evaluation.estimate import answer, normalised_are
 from shoal.evaluation.queries import PointQueries

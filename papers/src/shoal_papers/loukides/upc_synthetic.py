@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.cluster.members import KMembers, KMembersP
+from shoal.algorithms.cluster.k_members import KMembers, KMembersP
 from shoal.algorithms.lattice.incognito import Incognito
 from shoal.data.keys import Keys
 from shoal.evaluation.queries import Condition, Query

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.keys import Keys
 from shoal_papers.base import Claim, Context, Item, Outcome

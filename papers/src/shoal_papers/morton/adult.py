@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from shoal.algorithms.lattice.research.global_ import ResearchGlobal
-from shoal.algorithms.lattice.research.local import ResearchLocal
+from shoal.algorithms.research.methods import ResearchGlobal, ResearchLocal
 from shoal.evaluation.buckets import Bucket, Partition, grow_frame
 from shoal.results import Release
 from shoal_papers.base import Claim, Context, Item, Outcome

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.cluster.bottomup import BottomUp
+from shoal.algorithms.cluster.local_recoding import BottomUp
 from shoal.errors import InfeasibleError
 from shoal.evaluation.buckets import Partition
 from shoal.evaluation.features import find

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.lattice.research.base import ResearchSearch
-from shoal.algorithms.lattice.research.distributed import ResearchDistributed
-from shoal.algorithms.lattice.research.global_ import ResearchGlobal
-from shoal.algorithms.lattice.research.hybrid import ResearchHybrid
-from shoal.algorithms.lattice.research.local import ResearchLocal
+from shoal.algorithms.research.base import ResearchSearch
+from shoal.algorithms.research.distributed import ResearchDistributed
+from shoal.algorithms.research.methods import ResearchGlobal, ResearchHybrid, ResearchLocal
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, checked, inconclusive, info, summary, within
 from shoal_papers.morton import printed

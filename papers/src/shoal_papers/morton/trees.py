@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.lattice.research.global_ import ResearchGlobal
+from shoal.algorithms.research.methods import ResearchGlobal
 from shoal.evaluation.buckets import Bucket, Partition, grow, grow_frame
 from shoal.evaluation.features import find, pick
 from shoal.evaluation.partition import explained

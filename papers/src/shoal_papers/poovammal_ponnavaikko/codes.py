@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.links.graded import Graded
-from shoal.algorithms.links.transform import TableTransform
+from shoal.algorithms.links.pseudonyms import Graded, TableTransform
 from shoal.attacks.base import AttackFigure
 from shoal.attacks.breaches import breaches
 from shoal.attacks.run import attack

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from shoal.algorithms.base import Algorithm
-from shoal.algorithms.links.mapping import ValueMapping
-from shoal.algorithms.links.transform import TableTransform
+from shoal.algorithms.links.pseudonyms import TableTransform, ValueMapping
 from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.recoding.secrets import Secret

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.links.graded import Graded
+from shoal.algorithms.links.pseudonyms import Graded
 from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.errors import ParameterError

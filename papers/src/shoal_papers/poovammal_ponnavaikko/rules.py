@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from shoal.algorithms.links.graded import Graded
+from shoal.algorithms.links.pseudonyms import Graded
 from shoal.evaluation.buckets import Partition, grow_frame
 from shoal.recoding.grading import GradingTable
 from shoal_papers.base import Context, Item, Outcome

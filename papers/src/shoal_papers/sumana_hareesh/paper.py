@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.algorithms.cluster.alpha import AlphaK
+from shoal.algorithms.cluster.alpha_k import AlphaK
 from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.models.base import Model

@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.algorithms.links.anatomy import Anatomy
 from shoal.algorithms.links.random import RandomAnonymisation
-from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.evaluation.reading import Reading, read_release

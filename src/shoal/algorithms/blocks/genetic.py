@@ -9,10 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.blocks.board import Board
-from shoal.algorithms.blocks.cuts import Cuts, cuts_of
-from shoal.algorithms.blocks.optimize import ByBlocks, recoded
-from shoal.algorithms.lattice.pruning import infeasible
+from shoal.algorithms.blocks.board import Board, Cuts, cuts_of
+from shoal.algorithms.blocks.k_optimize import ByBlocks, recoded
+from shoal.algorithms.lattice.verdicts import infeasible
 from shoal.params import real, whole
 from shoal.recoding.recodings import Blocks
 

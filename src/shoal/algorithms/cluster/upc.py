@@ -8,13 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithms.after_suppression import held, outcome
-from shoal.algorithms.aims import Aim
+from shoal.algorithms.aims import Aim, Promise, promise_of, secrets_of
 from shoal.algorithms.base import Problem
-from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper, by_rows
-from shoal.algorithms.polish import POLISH_ROUNDS, polish
+from shoal.algorithms.polish import POLISH_ROUNDS, held, outcome, polish
 from shoal.algorithms.prices import FINE, pack, quasi_columns, units_of
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError

@@ -13,7 +13,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import TIE, Objective, Rank, known_for
 from shoal.algorithms.lattice.optimal import MEASURES, full_domain
-from shoal.algorithms.lattice.pruning import infeasible, refuse_large, refuse_unsound
+from shoal.algorithms.lattice.verdicts import infeasible, refuse_large, refuse_unsound
 from shoal.catalogue import load
 from shoal.models.base import Model
 from shoal.params import choice

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.lattice.checker import Checker, NodeCheck
-from shoal.algorithms.lattice.prices import PriceTable
+from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
 from shoal.catalogue import load
 from shoal.data.domain import Domain
 from shoal.data.rows import with_tuples

@@ -12,7 +12,7 @@ from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.incognito import satisfying
 from shoal.algorithms.lattice.objective import Objective, Rank, known_for
 from shoal.algorithms.lattice.optimal import MEASURES, full_domain
-from shoal.algorithms.lattice.pruning import infeasible, refuse_large, refuse_unsound
+from shoal.algorithms.lattice.verdicts import infeasible, refuse_large, refuse_unsound
 from shoal.catalogue import load
 from shoal.models.base import Model
 from shoal.params import choice

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.lattice.checker import Checker, NodeCheck
+from shoal.algorithms.lattice.best_node import best_node
+from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
 from shoal.algorithms.lattice.objective import Objective, Rank
-from shoal.algorithms.lattice.prices import PriceTable
-from shoal.algorithms.lattice.sweep import best_node
 from shoal.data.column import TREE, Column
 from shoal.data.hierarchy import MISSING, ROOT
 from shoal.data.rows import with_tuples

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.subtree.topdown import Cut, Node, Step
+from shoal.algorithms.subtree import Cut, Node, Step
 from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.data.guards import Guards, guards_of

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.links.numbers import is_number
-from shoal.algorithms.links.swapping import Perturbing, places_of
+from shoal.algorithms.links.swapping import Perturbing, is_number, places_of
 from shoal.data.column import Column
 from shoal.data.table import Table
 from shoal.errors import ParameterError

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.links.choosing import within
+from shoal.catalogue import load
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.rows import ArrayRows
@@ -18,8 +18,64 @@ from shoal.errors import InfeasibleError, ParameterError
 from shoal.params import choice, nearest, real, whole
 from shoal.recoding.kinds import RANDOMISED, Kind
 from shoal.recoding.randomised import entropy
+from shoal.recoding.recoded import PriceStats, apply_recoding
 from shoal.recoding.recodings import Redrawn
-from shoal.recoding.rewriting import Redrawing
+from shoal.recoding.rewriting import Redrawing as rewriting_Redrawing
+
+# ----------------------------------------
+# How much to redraw: as little as keeps what was measured of an attacker's posterior within a limit.
+
+
+class Redrawing(Protocol):
+    """One setting of random anonymisation."""
+
+    def redrawn(self, problem: Problem) -> Redrawn:
+        """Draw by it."""
+        ...
+
+
+def within(problem: Problem, settings: Sequence[Redrawing], limit: float, of: str) -> tuple[Redrawn, dict[str, Any]]:
+    """The release of the setting that moves associations least, of those whose measured posterior is within a limit.
+
+    The posterior is that of exact Bayes on this very release (the measure ``inference-probability``): the probability
+    of the likeliest original of a record, in the mean over records or for the worst of them.
+
+    Returns
+    -------
+    Redrawn, dict
+        The release, and what was measured, for the evidence.
+    """
+    made = [setting.redrawn(problem) for setting in settings]
+    stats = [apply_recoding(problem.rows, one).price_stats() for one in made]
+    order = sorted(range(len(made)), key=lambda place: (_bias(stats[place]), place))
+    found: list[dict[str, Any]] = []
+    for place in order:
+        one = made[place]
+        value = _posterior(stats[place], of)
+        found.append({"redraw": one.redraw, "p": dict(one.chances), "posterior": value})
+        problem.progress(f"redrawing {one.redraw} of a record: {of} posterior {value:.1%}")
+        if value <= limit + 1e-12:
+            return one, {"posterior_of": of, "tried": found}
+    least = min(found, key=lambda one: float(one["posterior"]))
+    raise InfeasibleError(
+        f"The {of} posterior is not within {limit:g} by any redrawing that was tried: the least is "
+        f"{least['posterior']:.4g}, with redraw = {least['redraw']}; raise 'max_posterior' or leave out columns."
+    )
+
+
+def _bias(stats: PriceStats) -> float:
+    """How far associations with sensitive values move; without any, the first setting is as good as others."""
+    value = load("measure", "bias")().score(stats).value
+    return 0.0 if value is None else float(value)
+
+
+def _posterior(stats: PriceStats, of: str) -> float:
+    score = load("measure", "inference-probability")().score(stats)
+    value = score.value if of == "worst" else score.also.get("mean")
+    if value is None:
+        raise ParameterError(f"The 'max_posterior' of RandomAnonymisation cannot be measured: {score.reason}.")
+    return float(value)
+
 
 _SUM_TOLERANCE = 1e-9
 
@@ -135,7 +191,7 @@ class RandomAnonymisation(Algorithm):
         drawn = np.flatnonzero(p > 0.0)
         columns = [domain.quasi[place] for place in drawn]
         problem.progress(f"redrawing {self._count} of {drawn.size} columns a record")
-        redrawing = Redrawing(
+        redrawing = rewriting_Redrawing(
             quasi=domain.schema.quasi, drawn=[column.name for column in columns], p=p[drawn], redraw=self._count,
             counts=[column.frequencies for column in columns], stream=problem.keys.stream("redraw"),
         )  # fmt: skip

@@ -1,1 +1,0 @@
-"""Groups that keep what earlier releases left of everybody."""

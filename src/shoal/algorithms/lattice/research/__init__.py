@@ -1,1 +1,0 @@
-"""Full-domain searches for the largest research value (Morton et al.; algorithms.md 15)."""

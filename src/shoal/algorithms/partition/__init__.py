@@ -1,1 +1,0 @@
-"""Methods that cut the table into ever smaller parts."""

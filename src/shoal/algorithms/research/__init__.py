@@ -1,0 +1,1 @@
+"""Methods that keep the largest research value."""

@@ -1,1 +1,0 @@
-"""Full-subtree methods: each value has one node, the same for all values below it."""
