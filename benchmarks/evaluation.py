@@ -7,12 +7,12 @@ import polars as pl
 from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, CENSUS_EIGHT, Comparison, case, run, yardstick_groupby
 from shoal.algorithms.mondrian import Mondrian
 from shoal.census.generate import generate
-from shoal.evaluation.estimate import answer
-from shoal.evaluation.queries import RandomQueries
-from shoal.evaluation.reading import Reading, read_release
-from shoal.evaluation.rules import AssociationRules
 from shoal.io.source import read
 from shoal.pipeline import anonymize
+from shoal.utility.association_rules import AssociationRules
+from shoal.utility.count_queries import answer
+from shoal.utility.queries import RandomQueries
+from shoal.utility.reading import Reading, read_release
 
 
 def reading() -> Reading:

@@ -16,10 +16,10 @@ from shoal.data.schema import Schema
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
-from shoal.measures.posterior import posterior
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.randomised import Randomised, describe_randomised
+from shoal.utility.posterior import posterior
 
 CARDS = (74, 7, 16, 7, 14, 5, 2, 41, 2)
 ROWS = 10_000_000

@@ -25,9 +25,9 @@ from benchmarks.harness import ADULT, ADULT_COLUMNS
 from shoal.catalogue import make
 from shoal.data.table import Table
 from shoal.errors import ShoalError
-from shoal.evaluation.estimate import answer
-from shoal.evaluation.queries import RandomQueries
-from shoal.evaluation.reading import read_release
+from shoal.utility.count_queries import answer
+from shoal.utility.queries import RandomQueries
+from shoal.utility.reading import read_release
 
 QUASI = ["age", "sex", "race", "salary-class", "native-country", "workclass"]
 SENSITIVE = "occupation"

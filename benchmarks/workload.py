@@ -19,12 +19,12 @@ import shoal
 from benchmarks.harness import ADULT, ADULT_COLUMNS
 from shoal.catalogue import make
 from shoal.data.table import Table
-from shoal.evaluation.boundaries import Boundaries
-from shoal.evaluation.classifiers import Classifiers
-from shoal.evaluation.estimate import answer
-from shoal.evaluation.grammar import parse_queries
-from shoal.evaluation.reading import Reading, read_release
 from shoal.results import Release
+from shoal.utility.classifiers import Classifiers
+from shoal.utility.count_queries import answer
+from shoal.utility.features import Boundaries
+from shoal.utility.queries import parse_queries
+from shoal.utility.reading import Reading, read_release
 
 QUASI = ["age", "sex", "race", "marital-status", "education", "native-country", "workclass"]
 TARGET = "salary-class"

@@ -27,7 +27,7 @@ from shoal.comparing.sweep import Scene
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InputError, MissingExtraError, ParameterError, UserError
-from shoal.evaluation.base import Evaluation, Finding
+from shoal.utility.reading import Evaluation, Finding
 
 ACCEPTED = ["W-UNMODELLED:diagnosis"]
 ALGORITHMS: list[Any] = ["mondrian", {"name": "top-down", "suppression_limit": 0.1}]

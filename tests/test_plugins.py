@@ -26,7 +26,7 @@ from shoal.recoding.recodings import FullDomain
 MEASURE = '''
 from dataclasses import dataclass
 from typing import ClassVar
-from shoal.measures.base import Measure
+from shoal.utility.base import Measure
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Measure):
@@ -120,7 +120,7 @@ BROKEN = {key: (*given, f"cannot be loaded ({why})") for key, (*given, why) in B
     "it is no class": ("shoal_mine:Mine", "Mine = len", "is no dataclass"),
     "it is no measure": (
         "shoal_mine:Mine", "from dataclasses import dataclass\n@dataclass\nclass Mine: pass",
-        "is not derived from shoal.measures.base.Measure",
+        "is not derived from shoal.utility.base.Measure",
     ),
     "it cannot be run by its name alone": (
         "shoal_mine:Mine", MEASURE.replace("    def value", "    depth: int\n\n    def value"),

@@ -21,12 +21,11 @@ from shoal.cli.main import execute
 from shoal.data.table import Table
 from shoal.data.workload import Cuts
 from shoal.errors import DomainError, InputError, ParameterError, SchemaError, UserError
-from shoal.evaluation.boundaries import Boundaries, kept_share
-from shoal.evaluation.reading import read_release
-from shoal.evaluation.targets import information, told
-from shoal.evaluation.workload import preferences, with_preferences
 from shoal.io.recipes import dump_recipe, parse_recipe
-from shoal.measures.base import search_prices
+from shoal.utility.base import search_prices
+from shoal.utility.features import Boundaries, kept_share
+from shoal.utility.reading import read_release
+from shoal.utility.workload import information, preferences, told, with_preferences
 from shoal.verify.recheck import recheck
 from tests.kernels.test_cells import cells_of
 

@@ -24,17 +24,12 @@ from shoal.data.keys import Keys
 from shoal.data.rows import Rows
 from shoal.data.table import Table, with_crowd
 from shoal.engines.base import Engine
-from shoal.evaluation.research import with_research
-from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.grammar import as_list, as_made
 from shoal.io.describe import describe
 from shoal.io.evidence import frame_stamp
 from shoal.io.gating import pass_gate, person_refusals, refuse_first, with_verdicts
 from shoal.io.manifest import manifest_bytes
 from shoal.io.vouching import bring_terms
-from shoal.measures.every import every_score
-from shoal.measures.used import release_facts
-from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
 from shoal.models.feasibility import all_models, asked_items, refuse_beforehand, vacuous, whole_reference
 from shoal.models.judge import Judge
@@ -50,6 +45,9 @@ from shoal.recoding.secrets import Secret, SecretKey, by_column
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
 from shoal.risk.drawn import risk_facts
+from shoal.utility.base import every_score, release_facts
+from shoal.utility.research_table import refuse_broken, research_facts, with_research
+from shoal.utility.workload import preference_facts, with_preferences
 from shoal.version import VERSION
 
 T = TypeVar("T")

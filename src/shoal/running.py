@@ -44,8 +44,8 @@ from shoal.verify.types import Check, GateReport
 from shoal.version import VERSION
 
 if TYPE_CHECKING:
-    from shoal.evaluation.corrected import Estimate
     from shoal.streaming.recipes import Secrecy
+    from shoal.utility.unbiased import Estimate
     from shoal.vault.keeper import Keeper
     from shoal.vault.remembering import Memory
     from shoal.vault.seal import Key
@@ -253,7 +253,7 @@ def _anonymize_recipe(
         private["formulas"] = count_formulas(release.gated.kept)
     if recipe.review is not None:
         from shoal.attacks.briefly import attacked_briefly
-        from shoal.evaluation.reviewed import reviewed
+        from shoal.utility.evaluate import reviewed
 
         progress("measuring what reviewers ask for")
         private |= {"review": recipe.review.stated(), "utility": reviewed(release)}
@@ -368,7 +368,7 @@ def estimate(
     """Counts of queries, and supports and confidences of rules, in the original of a randomised release.
 
     They need nothing but the release, made just now or in a folder: its manifest says how likely each column was to be
-    redrawn. See :class:`shoal.evaluation.corrected.Estimate` for what stands beside each.
+    redrawn. See :class:`shoal.utility.unbiased.Estimate` for what stands beside each.
 
     Examples
     --------
@@ -380,7 +380,7 @@ def estimate(
     >>> [one.figure for one in found]
     ['count', 'support', 'confidence']
     """
-    from shoal.evaluation.corrected import estimate_released
+    from shoal.utility.unbiased import estimate_released
 
     if isinstance(release, Release):
         frame, manifest = release.gated.tables["release"], release.manifest

@@ -18,12 +18,12 @@ from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
-from shoal.measures.loss import LossMetric
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.suppression import enforce
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.utility.loss import LossMetric
 
 QUASI = ["age", "sex", "region", "education"]
 MODELS = [{"name": "k", "k": 5}, {"name": "distinct-l", "l": 3, "on": "diagnosis"}]

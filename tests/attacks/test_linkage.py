@@ -14,7 +14,7 @@ import shoal
 from shoal.attacks.run import attack
 from shoal.attacks.views import identified_people, people_frame, release_view
 from shoal.errors import InfeasibleError, InputError, RefusalError
-from shoal.measures.intervals import wilson
+from shoal.utility.randomised import wilson
 from tests.attacks.cases import INTERVAL, LABEL, SET, TEXT, attacked, case_of, covers, figures
 from tests.conftest import many
 from tests.strategies import frames

@@ -15,8 +15,8 @@ from shoal.attacks.base import AttackFigure, figure
 from shoal.attacks.randomised import attack_randomised, link_values, recover_vectors, unchanged
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.measures.intervals import wilson
 from shoal.recoding.randomised import Randomised
+from shoal.utility.randomised import wilson
 from tests.algorithms.links.test_random import randomise, small
 from tests.golden.test_adult import COLUMNS, DROPPED
 from tests.measures.test_randomised import Naive, releases

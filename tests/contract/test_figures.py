@@ -11,8 +11,8 @@ import pytest
 import shoal
 from shoal.attacks.base import AttackResult
 from shoal.catalogue import names
-from shoal.evaluation.base import Finding
 from shoal.results import Score
+from shoal.utility.reading import Finding
 from shoal.verify.recheck import recheck
 from tests.contract.examples import MODELS, QUASI, Spec, label, people, read, release
 

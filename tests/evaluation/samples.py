@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from shoal.data.keys import Keys
-from shoal.evaluation.features import frame_features
-from shoal.evaluation.reading import Feature, Reading
 from shoal.recoding.kinds import GENERALISED
+from shoal.utility.features import frame_features
+from shoal.utility.reading import Feature, Reading
 
 ROLES = {"age": "quasi", "sex": "quasi", "town": "quasi", "income": "neutral", "disease": "sensitive"}
 

@@ -13,13 +13,11 @@ import pytest
 import shoal
 from shoal.catalogue import load
 from shoal.errors import InputError, ParameterError
-from shoal.evaluation.bayes import moments, naive_bayes
-from shoal.evaluation.classifiers import Classifiers
-from shoal.evaluation.features import Rows, frame_features
-from shoal.evaluation.learners import LEARNERS, train_and_score
-from shoal.evaluation.reading import read_release
-from shoal.evaluation.split import split
-from shoal.measures.intervals import wilson
+from shoal.utility.classifiers import LEARNERS, Classifiers, moments, naive_bayes, train_and_score
+from shoal.utility.features import Rows, frame_features
+from shoal.utility.holdout import split
+from shoal.utility.randomised import wilson
+from shoal.utility.reading import read_release
 from tests.evaluation.samples import people, reading, starred, without_quasi
 from tests.evaluation.test_reading import EXACT, released
 from tests.evaluation.test_reading import people as mixed

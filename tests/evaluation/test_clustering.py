@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from shoal.evaluation.clustering import Clustering, agreement, largest, largest_clusters
-from shoal.evaluation.learners import sklearn
+from shoal.utility.classifiers import sklearn
+from shoal.utility.clustering import Clustering, agreement, largest, largest_clusters
 from tests.evaluation.samples import people, reading, starred, without_quasi
 
 

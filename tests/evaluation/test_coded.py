@@ -12,15 +12,14 @@ import pytest
 import shoal
 from shoal.algorithms.base import Algorithm
 from shoal.errors import InputError
-from shoal.evaluation.base import Finding
-from shoal.evaluation.classifiers import Classifiers
-from shoal.evaluation.clustering import Clustering
-from shoal.evaluation.coded import NO_CODE, codes_of, read_back
-from shoal.evaluation.distributions import Distributions
-from shoal.evaluation.reading import Reading, read_published, read_release
-from shoal.evaluation.regression import Regression
-from shoal.evaluation.rules import AssociationRules
 from shoal.io.output import read_tables
+from shoal.utility.association_rules import AssociationRules
+from shoal.utility.classifiers import Classifiers
+from shoal.utility.clustering import Clustering
+from shoal.utility.coded_columns import NO_CODE, codes_of, read_back
+from shoal.utility.distributions import Distributions
+from shoal.utility.reading import Finding, Reading, read_published, read_release
+from shoal.utility.regression import Regression
 from tests.evaluation.samples import people
 
 CODES = ["W-PP-REV", "W-NO-K", "W-NEUTRAL", "W-UNMODELLED:disease", "W-UNMODELLED:age"]

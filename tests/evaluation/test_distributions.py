@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from scipy.stats import wasserstein_distance
 
-from shoal.evaluation.distributions import Distributions, associations, earth_mover, hellinger, total_variation
-from shoal.evaluation.features import Rows, frame_features
+from shoal.utility.distributions import Distributions, associations, earth_mover, hellinger, total_variation
+from shoal.utility.features import Rows, frame_features
 from tests.evaluation.samples import people, reading, starred, without_quasi
 
 

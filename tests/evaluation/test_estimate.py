@@ -10,11 +10,9 @@ import pytest
 
 import shoal
 from shoal.data.keys import Keys
-from shoal.evaluation.counts import CountQueries
-from shoal.evaluation.estimate import Answers, answer, normalised_are, summarise
-from shoal.evaluation.grammar import parse_queries
-from shoal.evaluation.queries import RandomQueries
-from shoal.evaluation.reading import Reading, read_published, read_release
+from shoal.utility.count_queries import Answers, CountQueries, answer, normalised_are, summarise
+from shoal.utility.queries import RandomQueries, parse_queries
+from shoal.utility.reading import Reading, read_published, read_release
 from tests.evaluation.test_reading import EXACT, people, released
 
 

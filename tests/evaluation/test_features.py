@@ -11,8 +11,8 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError, SchemaError
-from shoal.evaluation.features import Column, Rows, Scale, columns_of, find, first_seen, frame_features
-from shoal.evaluation.reading import read_release
+from shoal.utility.features import Column, Rows, Scale, columns_of, find, first_seen, frame_features
+from shoal.utility.reading import read_release
 from tests.evaluation.samples import starred
 from tests.evaluation.test_reading import EXACT, people, released
 

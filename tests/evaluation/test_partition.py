@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.evaluation.buckets import Question, count_rules, grow_frame
-from shoal.evaluation.partition import Partitioning
+from shoal.utility.partition_tree import Partitioning, Question, count_rules, grow_frame
 from tests.evaluation.samples import people, reading, without_quasi
 from tests.test_adult import COLUMNS
 

@@ -7,9 +7,16 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, ParameterError
-from shoal.evaluation.grammar import parse_queries, parse_query
-from shoal.evaluation.queries import PointQueries, Query, RandomQueries, RangeQueries, workload_of
-from shoal.evaluation.reading import Reading, read_release
+from shoal.utility.queries import (
+    PointQueries,
+    Query,
+    RandomQueries,
+    RangeQueries,
+    parse_queries,
+    parse_query,
+    workload_of,
+)
+from shoal.utility.reading import Reading, read_release
 from tests.evaluation.test_reading import people, released
 
 

@@ -14,8 +14,8 @@ import pytest
 
 import shoal
 from shoal.errors import InputError
-from shoal.evaluation.reading import Feature, Reading, read_published, read_release
 from shoal.io.output import read_tables
+from shoal.utility.reading import Feature, Reading, read_published, read_release
 
 SIZES = ["small", "medium", "large"]
 # Columns as they are, to the last value that one person has: what a release without generalisation must ask for.

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError, ParameterError
-from shoal.evaluation.regression import Regression, fit_and_score, r_squared
+from shoal.utility.regression import Regression, fit_and_score, r_squared
 from tests.evaluation.samples import people, reading, without_quasi
 
 

@@ -12,9 +12,8 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError
-from shoal.evaluation.mining import Strength
-from shoal.evaluation.reading import Feature, Reading, read_published, read_release
-from shoal.evaluation.rules import AssociationRules
+from shoal.utility.association_rules import AssociationRules, Strength
+from shoal.utility.reading import Feature, Reading, read_published, read_release
 from tests.evaluation.test_estimate import entry
 from tests.evaluation.test_reading import EXACT, people, released
 

@@ -9,8 +9,8 @@ import pytest
 import shoal
 from shoal import catalogue
 from shoal.errors import MissingExtraError, ParameterError
-from shoal.evaluation.counts import CountQueries
-from shoal.evaluation.rules import AssociationRules
+from shoal.utility.association_rules import AssociationRules
+from shoal.utility.count_queries import CountQueries
 from tests.evaluation.test_reading import people, released
 
 

@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from shoal.evaluation.unbiased import Channel, Patterns
+from shoal.utility.unbiased import Channel, Patterns
 
 Draws = list[list[tuple[np.ndarray, float]]]
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.evaluation.estimate import Answers, answer
-from shoal.evaluation.grammar import parse_query
-from shoal.evaluation.reading import Reading, read_published
+from shoal.utility.count_queries import Answers, answer
+from shoal.utility.queries import parse_query
+from shoal.utility.reading import Reading, read_published
 from tests.golden.data import YQ_FIG_1, YQ_FIG_4
 
 COVERED = {"RA-13", "LU-18"}

@@ -14,10 +14,10 @@ from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels.posterior import reach
-from shoal.measures.bias import confidence, lift, relative_bias, support
-from shoal.measures.posterior import candidates
-from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity
 from shoal.recoding.randomised import Randomised
+from shoal.utility.bias import confidence, lift, relative_bias, support
+from shoal.utility.posterior import candidates
+from shoal.utility.randomised import largest_anonymity, probabilistic_anonymity
 from tests.golden import data
 from tests.golden.build import printed
 from tests.golden.test_adult import COLUMNS, DROPPED

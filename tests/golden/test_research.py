@@ -12,9 +12,9 @@ import pytest
 
 from shoal.data.column import Column
 from shoal.io.source import read
-from shoal.measures.constraints import Constraint
-from shoal.measures.research import ResearchValue, kept_importance
-from shoal.measures.scale import spans
+from shoal.utility.research_labels import spans
+from shoal.utility.research_rules import Constraint
+from shoal.utility.research_value import ResearchValue, kept_importance
 from tests.golden.test_adult import COLUMNS
 
 # Sec. 4: 125 records in three groups of 25, 45 and 55 that span 10, 15 and 25 values.

@@ -12,10 +12,10 @@ import shoal
 from shoal.data.hierarchy import Hierarchy, shown_entry, shown_rows
 from shoal.data.hierarchy_builders import dates, prefix, quantiles
 from shoal.errors import InputError
-from shoal.evaluation.reading import read_published
 from shoal.io.output import read_tables
 from shoal.recoding.reader_labels import completed, publisher_manifest, readers_manifest
 from shoal.running import verify_release
+from shoal.utility.reading import read_published
 
 
 def people() -> pl.DataFrame:

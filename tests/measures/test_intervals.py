@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.measures.intervals import wilson
+from shoal.utility.randomised import wilson
 
 
 def test_by_hand() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
-from shoal.measures.research import ResearchValue
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
+from shoal.utility.research_value import ResearchValue
 
 AGES = [[str(age), f"[{age // 10 * 10},{age // 10 * 10 + 9}]", "*"] for age in range(20, 50)]
 TOWNS = [["Aby", "east", "*"], ["Eke", "east", "*"], ["Ry", "west", "*"], ["Ulm", "west", "*"]]

@@ -20,15 +20,15 @@ from shoal.catalogue import load, names
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.measures import posterior as exact
-from shoal.measures.amplification import amplification, amplification_with_prior
-from shoal.measures.bias import confidence, lift, relative_bias, support
-from shoal.measures.posterior import candidates, posterior
 from shoal.recoding.kinds import RANDOMISED
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
 from shoal.results import Score
+from shoal.utility import posterior as exact
+from shoal.utility.bias import confidence, lift, relative_bias, support
+from shoal.utility.posterior import candidates, posterior
+from shoal.utility.randomised import amplification, amplification_with_prior
 from tests.algorithms.links.test_random import problem, randomise, small
 
 NAMES = ["pa", "gamma", "inference-probability", "bias"]

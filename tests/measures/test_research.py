@@ -19,10 +19,10 @@ from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.measures.association import Joints, association, association_weights, pairs
-from shoal.measures.research import ResearchValue
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
+from shoal.utility.association import Joints, association, association_weights, pairs
+from shoal.utility.research_value import ResearchValue
 from tests.table.random_tables import hierarchy_rows
 
 WHOLE = [-3, 0, 1, 2, 7, 40]

@@ -12,10 +12,9 @@ from shoal.data.column import Column
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.measures.constraints import Constraint
-from shoal.measures.kept import breaking_cells
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.utility.research_rules import Constraint, breaking_cells
 
 RACES = [["White", "White", "*"], ["Black", "Black", "*"], ["Asian", "Other", "*"], ["Hispanic", "Other", "*"]]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.evaluation.reading import read_release
+from shoal.utility.reading import read_release
 from shoal_papers.base import Context
 from shoal_papers.data import Data
 from shoal_papers.loukides.paper import PAPER

@@ -254,7 +254,7 @@ def literals(path: Path) -> list[str]:
         "io/describe.py", "reports/release.py", "reports/codes.py", "reports/use.py", "attacks/required.py",
         "attacks/gaps.py",
         "attacks/randomised.py", "attacks/relinking.py", "attacks/trajectories.py", "attacks/decoding.py",
-        "measures/posterior.py",
+        "utility/posterior.py",
     ],
 )  # fmt: skip
 def test_our_words_are_known(module: str) -> None:

@@ -23,11 +23,11 @@ from shoal.kernels.cluster.groups import Exposure, make_exposure
 from shoal.kernels.prices import Prices
 from shoal.kernels.rules import LEAVES
 from shoal.kernels.sensitive_ranges import CARD, Secrets, fill_near
-from shoal.measures.base import Measure
 from shoal.models.base import Model
 from shoal.params import shown
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.utility.base import Measure
 
 # ----------------------------------------
 # The limits that UPC works within, read off the models, and the sensitive columns as its kernels need them.

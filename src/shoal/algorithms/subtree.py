@@ -16,10 +16,10 @@ from shoal.data.classes import Cells
 from shoal.data.column import TREE, Column
 from shoal.data.hierarchy import ROOT, Hierarchy
 from shoal.kernels.grouping import group_rows
-from shoal.measures.base import search_prices
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import Subtree
+from shoal.utility.base import search_prices
 
 MEASURES = ("lm", "ncp", "entropy")
 # Shares of the whole loss below this are rounding errors; scores that agree to so many digits are a tie.

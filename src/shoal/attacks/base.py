@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shoal.measures.intervals import wilson
 from shoal.recoding.kinds import Trait
+from shoal.utility.randomised import wilson
 
 if TYPE_CHECKING:
     from shoal.attacks.case import AttackCase

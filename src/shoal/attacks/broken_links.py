@@ -21,11 +21,11 @@ from shoal.attacks.relinking import relinking
 from shoal.attacks.required import released_groups
 from shoal.data.column import Column
 from shoal.errors import ParameterError
-from shoal.measures.posterior import posterior, too_many
-from shoal.measures.scale import places
 from shoal.params import nearest, real, whole
 from shoal.recoding.kinds import GRADED, MAPPING, Trait
 from shoal.recoding.randomised import Randomised
+from shoal.utility.posterior import posterior, too_many
+from shoal.utility.research_labels import places
 
 
 def _channel(case: AttackCase) -> Randomised:

@@ -12,7 +12,7 @@ from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, fi
 from shoal.attacks.case import AttackCase, People, View
 from shoal.attacks.guessing import pools
 from shoal.data.column import Column
-from shoal.measures.intervals import wilson
+from shoal.utility.randomised import wilson
 
 _ROUNDS = 20
 

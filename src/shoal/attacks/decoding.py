@@ -16,7 +16,7 @@ from shoal.attacks.base import AttackFigure, figure
 from shoal.data.table import Table
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.kernels.grouping import group_rows
-from shoal.measures.scale import places
+from shoal.utility.research_labels import places
 
 SHARES = (0.01, 0.1)
 _SAMPLES = 200

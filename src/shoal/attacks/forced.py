@@ -11,12 +11,12 @@ import numpy as np
 
 from shoal.catalogue import load, make
 from shoal.kernels.rules import SIZE
-from shoal.measures.base import Prices
 from shoal.models.base import merging_keeps
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.recodings import FullDomain
 from shoal.results import Release
+from shoal.utility.base import Prices
 
 # Searches that take the best of all nodes; the others stop where they stand.
 BEST = ("optimal", "incognito", "samarati")

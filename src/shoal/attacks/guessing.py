@@ -18,7 +18,7 @@ from shoal.attacks.case import AttackCase, People, View
 from shoal.data.column import Column
 from shoal.data.stats import unknown_flags
 from shoal.kernels.grouping import group_rows
-from shoal.measures.intervals import wilson
+from shoal.utility.randomised import wilson
 
 _CELLS = 1 << 22
 # Columns of more values than this are looked at by the few that each part of the groups holds.

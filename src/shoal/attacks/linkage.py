@@ -12,8 +12,8 @@ from shoal.attacks.case import AttackCase, People
 from shoal.attacks.guessing import attacked, commonest
 from shoal.attacks.subjects import alone, own_records
 from shoal.attacks.sure import attack_both
-from shoal.measures.intervals import wilson
 from shoal.recoding.kinds import Trait
+from shoal.utility.randomised import wilson
 
 _BOUNDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1000)
 

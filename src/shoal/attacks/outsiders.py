@@ -14,7 +14,7 @@ from shoal.data.coding import canonical_text
 from shoal.data.column import TREE, Column
 from shoal.data.stats import value_text
 from shoal.kernels.grouping import group_rows
-from shoal.measures.intervals import wilson
+from shoal.utility.randomised import wilson
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

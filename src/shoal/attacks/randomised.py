@@ -17,9 +17,9 @@ from shoal.data.column import Column
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.posterior import guess_values, guess_without, own_chances, spread_scores
-from shoal.measures.intervals import wilson
-from shoal.measures.posterior import Posterior, posterior, sets
 from shoal.recoding.randomised import Randomised
+from shoal.utility.posterior import Posterior, posterior, sets
+from shoal.utility.randomised import wilson
 
 # A guess somebody would act on.
 CONFIDENT = 0.9

@@ -16,8 +16,8 @@ from shoal.data.column import INTERVAL, Column
 from shoal.data.stats import unknown_flags
 from shoal.data.table import Table
 from shoal.kernels.grouping import group_rows
-from shoal.measures.intervals import wilson
 from shoal.recoding.recodings import Bucketed
+from shoal.utility.randomised import wilson
 
 # Numbers are learned from by so many classes of about equal size.
 BINS = 32

@@ -88,7 +88,7 @@ def released_groups(released: Released) -> Bucketed:
 def on_noise(released: Released, keys: Keys) -> Measured:
     """What noise leaves as it was."""
     from shoal.attacks.randomised import attack_randomised, unchanged
-    from shoal.measures.posterior import too_many
+    from shoal.utility.posterior import too_many
 
     assert released.channel is not None
     reason = too_many(released.channel)

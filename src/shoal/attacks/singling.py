@@ -13,7 +13,7 @@ from shoal.attacks.guessing import attacked
 from shoal.data.column import Column
 from shoal.data.stats import unknown_flags
 from shoal.kernels.grouping import group_rows
-from shoal.measures.intervals import wilson
+from shoal.utility.randomised import wilson
 
 _ROUNDS = 20
 

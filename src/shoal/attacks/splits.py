@@ -14,10 +14,10 @@ import numpy as np
 from shoal.attacks.forced import Forced, best_of_all, forced, judge_of
 from shoal.data.hierarchy import Hierarchy
 from shoal.kernels.rules import SIZE
-from shoal.measures.base import Prices
 from shoal.recoding.cells import TreeCells
 from shoal.recoding.recodings import Subtree
 from shoal.results import Release
+from shoal.utility.base import Prices
 
 # Measures whose price of a cell follows from the hierarchy alone, which everybody knows.
 _KNOWN_PRICES = ("lm", "ncp", "ilm", "genc", "precision")

@@ -12,8 +12,8 @@ from shoal.attacks.case import AttackCase, People, View
 from shoal.attacks.guessing import attacked, pools
 from shoal.attacks.own import in_own_class, pooled
 from shoal.data.column import Column
-from shoal.measures.intervals import wilson
 from shoal.recoding.kinds import Trait
+from shoal.utility.randomised import wilson
 
 _ROUNDS = 20
 # Bytes of the values of rows that are looked at in one go.

@@ -119,9 +119,9 @@ class _Examined:
     def facts(self, source: Source, step: Step) -> dict[str, Any] | None:
         """What is known of rows, method and models, with every problem noted; None where models do not fit."""
         from shoal.data.texts import spelling_facts
-        from shoal.evaluation.research import told_research
         from shoal.io.gating import person_refusals
         from shoal.models.feasibility import vacuous
+        from shoal.utility.research_table import told_research
 
         recipe, algorithm, found = self._recipe, self._algorithm, self._found
         step("holding the models against the table")

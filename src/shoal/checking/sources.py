@@ -20,8 +20,6 @@ from shoal.data.table import crowded, with_crowd
 from shoal.data.texts import all_told, told
 from shoal.engines.external_rows import KeptRows
 from shoal.engines.memory import MemoryRows
-from shoal.evaluation.research import researched
-from shoal.evaluation.workload import with_preferences
 from shoal.io.gating import hidden_of, naming
 from shoal.io.recipes import Recipe
 from shoal.models.base import Model, smallest_class
@@ -30,6 +28,8 @@ from shoal.recoding.secrets import Secret
 from shoal.running import keeps_rows, read_recipe_source
 from shoal.streaming.given import person_frames
 from shoal.streaming.recipes import Secrecy, memory_of, opened, stream_of
+from shoal.utility.research_table import researched
+from shoal.utility.workload import with_preferences
 
 Step = Callable[[str], None]
 

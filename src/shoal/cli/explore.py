@@ -70,11 +70,11 @@ def _survey(
     from shoal.algorithms.lattice.survey import survey
     from shoal.catalogue import load, make
     from shoal.data.keys import Keys
-    from shoal.evaluation.research import researched
     from shoal.models.feasibility import all_models, refuse_infeasible, whole_reference
     from shoal.models.judge import Judge
     from shoal.params import choice
     from shoal.running import open_rows
+    from shoal.utility.research_table import researched
 
     algorithm: Algorithm = make("algorithm", recipe.algorithm)
     asked = [make("model", spec) for spec in recipe.models]

@@ -22,10 +22,10 @@ from shoal.params import choice
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.evaluation.base import Evaluation
     from shoal.io.recipes import Recipe
     from shoal.recoding.secrets import Secret
     from shoal.results import Release
+    from shoal.utility.reading import Evaluation
 
 _ALL = "all"
 
@@ -145,7 +145,7 @@ def _asked(names: Sequence[str], queries: Path | None) -> list[str | Evaluation]
         found.append(text if len(spec) == 1 else make("evaluation", spec))
     if queries is None:
         return found
-    from shoal.evaluation.counts import CountQueries
+    from shoal.utility.count_queries import CountQueries
 
     try:
         lines = queries.read_text("utf-8").splitlines()
@@ -200,11 +200,11 @@ def _findings(
     with steps() as step:
         step("reading")
         from shoal.data.keys import Keys
-        from shoal.evaluation.coded import codes_of
-        from shoal.evaluation.reading import read_published, read_release, refuse_other_rows
-        from shoal.evaluation.run import evaluate
         from shoal.io.output import read_tables
         from shoal.recoding.reader_labels import readers_manifest
+        from shoal.utility.coded_columns import codes_of
+        from shoal.utility.evaluate import evaluate
+        from shoal.utility.reading import read_published, read_release, refuse_other_rows
 
         keys = Keys.from_seed(seed)
         if priced.release is not None:

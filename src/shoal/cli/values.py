@@ -13,7 +13,7 @@ from shoal.cli.show import figure, plain, say, show_json, show_table, steps
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe
-    from shoal.measures.value_table import ValuedLevel
+    from shoal.utility.research_table import ValuedLevel
 
 _EXAMPLES = 3
 
@@ -67,9 +67,8 @@ def values(
 def _valued(recipe: Recipe, step: Callable[[str], None]) -> tuple[list[ValuedLevel], list[str]]:
     """Every level of the recipe's quasi-identifiers under its research values, and what to know about them."""
     from shoal.catalogue import make
-    from shoal.evaluation.research import researched, valued_levels
-    from shoal.measures.wanted import table_warnings
     from shoal.running import open_rows
+    from shoal.utility.research_table import researched, table_warnings, valued_levels
 
     algorithm = make("algorithm", recipe.algorithm)
     with open_rows(recipe, step) as rows:

@@ -14,13 +14,13 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.errors import InputError
-from shoal.evaluation.research import researched
 from shoal.io.publication import evidence_of
 from shoal.io.recipes import Recipe, parse_recipe
 from shoal.models.feasibility import all_models, whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import Progress
 from shoal.running import open_rows
+from shoal.utility.research_table import researched
 from shoal.verify.folder import read_manifest
 
 

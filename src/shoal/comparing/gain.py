@@ -8,16 +8,16 @@ from typing import Any
 from shoal.data.table import Table
 from shoal.data.workload import Workload
 from shoal.errors import ParameterError, RecipeError
-from shoal.evaluation.boundaries import Boundaries
-from shoal.evaluation.classifiers import Classifiers
-from shoal.evaluation.estimate import answer, summarise
-from shoal.evaluation.grammar import parse_queries
-from shoal.evaluation.reading import read_release
-from shoal.evaluation.view import Reading
 from shoal.io.recipes import Recipe
 from shoal.pipeline import Progress, anonymize
 from shoal.results import Release
 from shoal.running import anonymize_table, read_recipe_source
+from shoal.utility.classifiers import Classifiers
+from shoal.utility.count_queries import answer, summarise
+from shoal.utility.domains import Reading
+from shoal.utility.features import Boundaries
+from shoal.utility.queries import parse_queries
+from shoal.utility.reading import read_release
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -211,8 +211,8 @@ def evaluations(
     reasons: dict[str, str] = {}
     if not wanted:
         return figures, better, reasons
-    from shoal.evaluation.reading import read_release
-    from shoal.evaluation.run import evaluate
+    from shoal.utility.evaluate import evaluate
+    from shoal.utility.reading import read_release
 
     reading = read_release(release, keys=keys)
     for spec in wanted:

@@ -29,7 +29,6 @@ from shoal.engines.external_rows import KeptRows, Publisher, StoredBatch
 from shoal.engines.prefetch import ahead, begun
 from shoal.engines.store import StoredRows
 from shoal.errors import GateError, InputError
-from shoal.evaluation.research import researched
 from shoal.io.describe import describe, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import row_bytes
 from shoal.io.gating import naming, person_refusals, refuse_failed, refuse_first, with_verdicts
@@ -37,9 +36,6 @@ from shoal.io.growing import Growing
 from shoal.io.manifest import manifest_bytes
 from shoal.io.sayable import sayable
 from shoal.io.vouching import bring_terms
-from shoal.measures.every import every_score
-from shoal.measures.used import release_facts
-from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
 from shoal.models.feasibility import all_models, refuse_beforehand, vacuous, whole_reference
 from shoal.models.judge import Judge
@@ -62,6 +58,8 @@ from shoal.streaming.given import Given, person_frames
 from shoal.streaming.grouped import Buckets
 from shoal.streaming.held import refuse_unheld
 from shoal.streaming.showing import Showing
+from shoal.utility.base import every_score, release_facts
+from shoal.utility.research_table import refuse_broken, research_facts, researched
 from shoal.verify.gate import Gate
 from shoal.verify.leaks import Leaks
 from shoal.verify.staged import check_staged

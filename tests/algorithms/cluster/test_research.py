@@ -12,11 +12,10 @@ import pytest
 import shoal
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
-from shoal.measures.cell_prices import cell_prices
-from shoal.measures.constraints import Constraint
-from shoal.measures.research import ResearchValue
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.utility.research_rules import Constraint
+from shoal.utility.research_value import ResearchValue, cell_prices
 
 AGES = [[str(age), f"[{age // 5 * 5},{age // 5 * 5 + 4}]", f"[{age // 20 * 20},{age // 20 * 20 + 19}]", "*"]
         for age in range(20, 60)]  # fmt: skip

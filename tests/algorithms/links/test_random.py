@@ -18,9 +18,9 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
-from shoal.measures.bias import relative_bias
-from shoal.measures.posterior import posterior
 from shoal.recoding.randomised import Randomised, describe_randomised
+from shoal.utility.bias import relative_bias
+from shoal.utility.posterior import posterior
 from tests.algorithms.lattice.lattices import Case
 from tests.strategies import frames
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.catalogue import load, make
 from shoal.data.column import Column
-from shoal.measures.association import pairs
 from shoal.recoding.lattice import top_level
+from shoal.utility.association import pairs
 from tests.algorithms.lattice.lattices import LIMITS, MODELS, Case, Node, cases, every_node
 
 

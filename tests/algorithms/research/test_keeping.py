@@ -14,7 +14,7 @@ import shoal
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
-from shoal.measures.constraints import Constraint
+from shoal.utility.research_rules import Constraint
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.research.strings import Valued, valued
 

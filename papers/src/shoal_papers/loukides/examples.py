@@ -18,16 +18,16 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
-from shoal.evaluation.estimate import answer
-from shoal.evaluation.queries import GivenQueries
-from shoal.evaluation.reading import read_release
 from shoal.io.source import read
-from shoal.measures.protection import s_diversities
 from shoal.recoding.cells import IntervalCells
 from shoal.recoding.outcome import recoding_kinds
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.risk.audit import audit
+from shoal.utility.count_queries import answer
+from shoal.utility.protection import s_diversities
+from shoal.utility.queries import GivenQueries
+from shoal.utility.reading import read_release
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import equals, info
 from shoal_papers.loukides.toc_common import group_ids

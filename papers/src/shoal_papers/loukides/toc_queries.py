@@ -11,10 +11,10 @@ import polars as pl
 
 from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
-from shoal.evaluation.estimate import answer, normalised_are
-from shoal.evaluation.queries import PointQueries
-from shoal.evaluation.reading import read_release
 from shoal.results import Release
+from shoal.utility.count_queries import answer, normalised_are
+from shoal.utility.queries import PointQueries
+from shoal.utility.reading import read_release
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, info, within
 from shoal_papers.loukides.toc_common import (

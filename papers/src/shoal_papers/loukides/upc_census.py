@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from shoal.data.keys import Keys
-from shoal.evaluation.queries import Condition, Query, RangeQueries
-from shoal.evaluation.reading import read_release
 from shoal.results import Release
+from shoal.utility.queries import Condition, Query, RangeQueries
+from shoal.utility.reading import read_release
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, checked, within
 from shoal_papers.loukides.upc_common import (

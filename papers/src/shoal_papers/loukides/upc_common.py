@@ -19,15 +19,15 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError
-from shoal.evaluation.estimate import answer
-from shoal.evaluation.queries import Query
-from shoal.evaluation.reading import Reading, read_release
 from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.models.closeness import TCloseness
 from shoal.models.diversity import RecursiveCL
 from shoal.models.size import KAnonymity
 from shoal.results import Release
+from shoal.utility.count_queries import answer
+from shoal.utility.queries import Query
+from shoal.utility.reading import Reading, read_release
 from shoal_papers.base import Claim, Context
 from shoal_papers.claims import within
 from shoal_papers.plots import Series

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.evaluation.queries import Query
+from shoal.utility.queries import Query
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import checked, falls_with, info, rises_with, summary, within
 from shoal_papers.loukides.upc_common import (

@@ -12,10 +12,10 @@ import polars as pl
 from shoal.algorithms.cluster.k_members import KMembers, KMembersP
 from shoal.algorithms.lattice.incognito import Incognito
 from shoal.data.keys import Keys
-from shoal.evaluation.queries import Condition, Query
 from shoal.models.closeness import TCloseness
 from shoal.models.size import KAnonymity
 from shoal.results import Release
+from shoal.utility.queries import Condition, Query
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, info, within
 from shoal_papers.data import Data

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from shoal.algorithms.research.methods import ResearchGlobal, ResearchLocal
-from shoal.evaluation.buckets import Bucket, Partition, grow_frame
 from shoal.results import Release
+from shoal.utility.partition_tree import Bucket, Partition, grow_frame
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import checked, equals, info
 from shoal_papers.morton.common import QUASI, RULES, TARGET, adult_table, smallest_class, told

@@ -9,9 +9,9 @@ import polars as pl
 
 from shoal.algorithms.cluster.local_recoding import BottomUp
 from shoal.errors import InfeasibleError
-from shoal.evaluation.buckets import Partition
-from shoal.evaluation.features import find
 from shoal.results import Release
+from shoal.utility.features import find
+from shoal.utility.partition_tree import Partition
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import checked, equals, info
 from shoal_papers.morton.common import GROUPS, QUASI, TARGET, adult_table, local_table, smallest_class

@@ -14,10 +14,9 @@ from shoal.data.column import Column
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_builders import intervals
 from shoal.io.source import read
-from shoal.measures.constraints import Constraint
-from shoal.measures.detail import detail_shares
-from shoal.measures.research import ResearchValue, kept_importance
 from shoal.risk.audit import audit
+from shoal.utility.research_rules import Constraint
+from shoal.utility.research_value import ResearchValue, detail_shares, kept_importance
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import equals, info
 from shoal_papers.runs import worked_examples

@@ -8,12 +8,11 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.research.methods import ResearchGlobal
-from shoal.evaluation.buckets import Bucket, Partition, grow, grow_frame
-from shoal.evaluation.features import find, pick
-from shoal.evaluation.partition import explained
-from shoal.evaluation.reading import Feature, read_release
-from shoal.evaluation.split import sides
 from shoal.results import Release
+from shoal.utility.features import find, pick
+from shoal.utility.holdout import sides
+from shoal.utility.partition_tree import Bucket, Partition, explained, grow, grow_frame
+from shoal.utility.reading import Feature, read_release
 from shoal_papers.morton.common import GROUPS, HALVES, KEPT, QUASI, RULES, TARGET, WEIGHTS
 from shoal_papers.plots import Plot, Series
 

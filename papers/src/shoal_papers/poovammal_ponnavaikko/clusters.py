@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from shoal.data.keys import Keys
-from shoal.evaluation.clustering import k_means, largest, largest_clusters
-from shoal.evaluation.features import Rows, frame_features
+from shoal.utility.clustering import k_means, largest, largest_clusters
+from shoal.utility.features import Rows, frame_features
 from shoal_papers.base import Context, Item, Outcome
 from shoal_papers.claims import info, summary, within
 from shoal_papers.plots import Plot

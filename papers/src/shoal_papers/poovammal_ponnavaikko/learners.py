@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.evaluation.buckets import Partition, count_rules, grow_frame
-from shoal.evaluation.learners import Guessed, train_and_score
+from shoal.utility.classifiers import Guessed, train_and_score
+from shoal.utility.partition_tree import Partition, count_rules, grow_frame
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import checked, info, summary
 from shoal_papers.plots import Plot, Series

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from shoal.evaluation.features import frame_features
-from shoal.evaluation.mining import Rule, mine
-from shoal.evaluation.regression import fit_and_score
+from shoal.utility.association_rules import Rule, mine
+from shoal.utility.features import frame_features
+from shoal.utility.regression import fit_and_score
 from shoal_papers.base import Context, Item, Outcome
 from shoal_papers.claims import checked
 from shoal_papers.plots import Plot

@@ -8,8 +8,8 @@ from decimal import Decimal
 import polars as pl
 
 from shoal.algorithms.links.pseudonyms import Graded
-from shoal.evaluation.buckets import Partition, grow_frame
 from shoal.recoding.grading import GradingTable
+from shoal.utility.partition_tree import Partition, grow_frame
 from shoal_papers.base import Context, Item, Outcome
 from shoal_papers.claims import checked, equals, info
 from shoal_papers.plots import Plot, Series

@@ -13,12 +13,12 @@ from shoal.attacks.randomised import recover
 from shoal.attacks.run import attack
 from shoal.data.table import Table
 from shoal.io.source import read
-from shoal.measures.association import association, pairs
-from shoal.measures.posterior import Posterior, candidates, posterior
-from shoal.measures.randomised import probabilistic_anonymity
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Redrawn
 from shoal.results import Release
+from shoal.utility.association import association, pairs
+from shoal.utility.posterior import Posterior, candidates, posterior
+from shoal.utility.randomised import probabilistic_anonymity
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, checked, equals, falls_with, info, within
 from shoal_papers.plots import Plot, Series

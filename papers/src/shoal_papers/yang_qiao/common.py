@@ -12,10 +12,10 @@ from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
 from shoal.data.table import Table
-from shoal.evaluation.reading import Reading, read_release
 from shoal.io.source import read
 from shoal.models.diversity import EntropyL
 from shoal.results import Release
+from shoal.utility.reading import Reading, read_release
 from shoal_papers.adult import adult_hierarchies
 from shoal_papers.base import Claim
 from shoal_papers.runs import release

@@ -12,16 +12,16 @@ from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.attacks.randomised import recover
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
-from shoal.evaluation.estimate import answer
-from shoal.evaluation.queries import Condition, Query
-from shoal.evaluation.reading import read_published
 from shoal.io.source import read
-from shoal.measures.bias import confidence, lift, relative_bias, support
-from shoal.measures.posterior import candidates, posterior
-from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity
 from shoal.recoding.kinds import BUCKETISED
 from shoal.recoding.randomised import Randomised
 from shoal.risk.audit import AuditFigures, audit
+from shoal.utility.bias import confidence, lift, relative_bias, support
+from shoal.utility.count_queries import answer
+from shoal.utility.posterior import candidates, posterior
+from shoal.utility.queries import Condition, Query
+from shoal.utility.randomised import largest_anonymity, probabilistic_anonymity
+from shoal.utility.reading import read_published
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import equals, info
 from shoal_papers.runs import worked_examples

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from shoal.data.table import Table
-from shoal.evaluation.estimate import answer
-from shoal.evaluation.queries import Query, RandomQueries
-from shoal.evaluation.reading import Reading
+from shoal.utility.count_queries import answer
+from shoal.utility.queries import Query, RandomQueries
+from shoal.utility.reading import Reading
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, falls_with, info, rises_with, summary
 from shoal_papers.plots import Plot

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.links.random import RandomAnonymisation
-from shoal.evaluation.estimate import answer
-from shoal.evaluation.queries import Condition, Query
-from shoal.evaluation.reading import Reading
-from shoal.evaluation.rules import AssociationRules
-from shoal.evaluation.run import evaluate
+from shoal.utility.association_rules import AssociationRules
+from shoal.utility.count_queries import answer
+from shoal.utility.evaluate import evaluate
+from shoal.utility.queries import Condition, Query
+from shoal.utility.reading import Reading
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, falls_with, inconclusive, rises_with, summary
 from shoal_papers.plots import Plot, Series

@@ -18,9 +18,9 @@ from shoal.data.stats import GroupStats, Histogram
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.lattice import Layout
 from shoal.kernels.lattice_verdicts import class_histograms, lost_codes, lost_prices, price_gone, price_others
-from shoal.measures.base import Prices
 from shoal.models.suppression import set_classes, settled, settled_sets
 from shoal.recoding.lattice import Lattice, top_level
+from shoal.utility.base import Prices
 
 # ----------------------------------------
 # Prices of a measure as the kernels of a lattice need them.

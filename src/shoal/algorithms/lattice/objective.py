@@ -14,7 +14,7 @@ from shoal.catalogue import load
 from shoal.data.domain import Domain
 from shoal.data.rows import with_tuples
 from shoal.errors import ParameterError
-from shoal.measures.base import search_prices
+from shoal.utility.base import search_prices
 
 # Costs this near are equal: sums of some ten thousand prices in another order differ by less.
 TIE = 1e-9

@@ -14,8 +14,8 @@ from shoal.algorithms.lattice.objective import Objective, Rank
 from shoal.data.column import TREE, Column
 from shoal.data.hierarchy import MISSING, ROOT
 from shoal.data.rows import with_tuples
-from shoal.measures.base import Measure
 from shoal.results import Survey, SurveyNode
+from shoal.utility.base import Measure
 
 Levels = tuple[int, ...]
 

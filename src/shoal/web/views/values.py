@@ -10,12 +10,11 @@ import tomlkit
 
 from shoal.catalogue import make
 from shoal.errors import ParameterError
-from shoal.evaluation.research import researched, valued_levels
 from shoal.io.recipes import parse_recipe
 from shoal.io.roles import settled
-from shoal.measures.constraints import Constraint
-from shoal.measures.wanted import table_warnings
 from shoal.running import open_rows
+from shoal.utility.research_rules import Constraint
+from shoal.utility.research_table import researched, table_warnings, valued_levels
 from shoal.web.views.apart import apart
 from shoal.web.views.blocks import with_section
 from shoal.web.views.looks import shortened

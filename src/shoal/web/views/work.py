@@ -22,7 +22,6 @@ from shoal.comparing.compare import compare
 from shoal.comparing.data import comparison_data
 from shoal.data.schema import Schema
 from shoal.errors import ParameterError
-from shoal.evaluation.reviewed import reviewed
 from shoal.io.recipes import Recipe
 from shoal.io.roles import settled
 from shoal.params import whole
@@ -32,6 +31,7 @@ from shoal.running import anonymize_recipe, keeps_rows, open_rows
 from shoal.streaming.beside import some_beside
 from shoal.streaming.recipes import judged_release
 from shoal.streaming.release import Judged
+from shoal.utility.evaluate import reviewed
 from shoal.web.views.looks import shortened
 
 Progress = Callable[[str], None]
