@@ -7,9 +7,6 @@ import polars as pl
 
 from benchmarks.harness import Comparison, Work, case, run
 from shoal.algorithms.mondrian import Mondrian
-from shoal.attacks.case import AttackCase
-from shoal.attacks.classes import Background
-from shoal.attacks.views import identified_people, people_frame, release_view
 from shoal.census.generate import generate
 from shoal.data.keys import Keys
 from shoal.io.source import read
@@ -17,6 +14,9 @@ from shoal.models.diversity import DistinctL
 from shoal.pipeline import anonymize
 from shoal.recoding.kinds import GENERALISED
 from shoal.results import Release
+from shoal.risk.attacks.case import AttackCase
+from shoal.risk.attacks.classes import Background
+from shoal.risk.attacks.views import identified_people, people_frame, release_view
 
 ROWS = 100_000
 QUASI = ["age", "sex", "postcode", "marital_status", "education"]

@@ -8,7 +8,6 @@ import polars as pl
 from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, Comparison, Work, case, run, yardstick_groupby
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.random import RandomAnonymisation
-from shoal.attacks.randomised import attack_randomised
 from shoal.census.generate import generate
 from shoal.data.build import build_table
 from shoal.data.keys import Keys
@@ -19,6 +18,7 @@ from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.randomised import Randomised, describe_randomised
+from shoal.risk.attacks.randomised import attack_randomised
 from shoal.utility.posterior import posterior
 
 CARDS = (74, 7, 16, 7, 14, 5, 2, 41, 2)

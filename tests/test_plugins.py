@@ -167,7 +167,7 @@ def test_a_measure_that_fails_stops_no_release(ending: str, why: str, install: I
 ATTACK = '''
 from dataclasses import dataclass
 from typing import ClassVar
-from shoal.attacks.base import Attack
+from shoal.risk.attacks.base import Attack
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Attack):
@@ -185,7 +185,7 @@ class Mine(Attack):
     [
         (ATTACK, "failed (ValueError) and is left out"),
         (ATTACK.replace("raise ValueError", "return str"), "failed (TypeError) and is left out"),
-        (ATTACK.replace("(Attack)", ""), "is not derived from shoal.attacks.base.Attack"),
+        (ATTACK.replace("(Attack)", ""), "is not derived from shoal.risk.attacks.base.Attack"),
     ],
 )
 def test_an_attack_that_fails_stops_no_other(code: str, why: str, install: Install, tmp_path: Path) -> None:

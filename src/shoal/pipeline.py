@@ -17,7 +17,6 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.attacks.required import Measured, attack_release
 from shoal.catalogue import load
 from shoal.data.domain import History
 from shoal.data.keys import Keys
@@ -44,7 +43,8 @@ from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.secrets import Secret, SecretKey, by_column
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
-from shoal.risk.drawn import risk_facts
+from shoal.risk.attacks.required import Measured, attack_release
+from shoal.risk.before_after import risk_facts
 from shoal.utility.base import every_score, release_facts
 from shoal.utility.research_table import refuse_broken, research_facts, with_research
 from shoal.utility.workload import preference_facts, with_preferences

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 
 from shoal.algorithms.base import Algorithm
-from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.catalogue import load, make, names
 from shoal.data.domain import History
 from shoal.data.keys import Keys
@@ -38,6 +37,7 @@ from shoal.pipeline import Progress, anonymize
 from shoal.recoding.secrets import KEY_BYTES, Secret, SecretKey
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
+from shoal.risk.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
 from shoal.verify.types import Check, GateReport
@@ -252,7 +252,7 @@ def _anonymize_recipe(
     if recipe.output.format == "csv" and recipe.output.formulas == "keep":
         private["formulas"] = count_formulas(release.gated.kept)
     if recipe.review is not None:
-        from shoal.attacks.briefly import attacked_briefly
+        from shoal.risk.attacks.run import attacked_briefly
         from shoal.utility.evaluate import reviewed
 
         progress("measuring what reviewers ask for")

@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from shoal.attacks.base import AttackFigure, AttackResult
-from shoal.attacks.case import AttackCase
-from shoal.attacks.run import make_case, run_attacks
-from shoal.attacks.views import public_view
 from shoal.data.keys import Keys
 from shoal.recoding import cell_text as grammar
+from shoal.risk.attacks.base import AttackFigure, AttackResult
+from shoal.risk.attacks.case import AttackCase
+from shoal.risk.attacks.run import make_case, run_attacks
+from shoal.risk.attacks.views import public_view
 
 INTERVAL: dict[str, Any] = {"type": "numeric", "cells": "interval"}
 LABEL: dict[str, Any] = {"type": "categorical", "cells": "label"}

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.breaches import breaches, near_share, other_share
 from shoal.errors import ParameterError
+from shoal.risk.attacks.proximity import breaches, near_share, other_share
 
 CODES = ["W-UNMODELLED:income", "W-UNMODELLED:disease", "W-PP-REV"]
 # Table 1 of Poovammal & Ponnavaikko, by the classes of Table 4.

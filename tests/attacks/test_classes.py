@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.base import AttackFigure, clustered
-from shoal.attacks.case import AttackCase
-from shoal.attacks.classes import Background
-from shoal.attacks.run import attack
-from shoal.attacks.views import own_people, release_view
 from shoal.catalogue import load
 from shoal.data.keys import Keys
 from shoal.errors import ParameterError
 from shoal.recoding.kinds import GENERALISED
+from shoal.risk.attacks.base import AttackFigure, clustered
+from shoal.risk.attacks.case import AttackCase
+from shoal.risk.attacks.classes import Background
+from shoal.risk.attacks.run import attack
+from shoal.risk.attacks.views import own_people, release_view
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures
 from tests.conftest import many
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.case import AttackCase
-from shoal.attacks.run import attack, make_case
-from shoal.attacks.views import public_view
 from shoal.data.keys import Keys
+from shoal.risk.attacks.case import AttackCase
+from shoal.risk.attacks.run import attack, make_case
+from shoal.risk.attacks.views import public_view
 from tests.attacks.cases import INTERVAL, TEXT, attacked, case_of, figures, manifest
 from tests.conftest import many
 

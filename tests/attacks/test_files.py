@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.files import attack_frame, file_case, strangers
-from shoal.attacks.run import make_case, run_attacks
-from shoal.attacks.views import public_view
 from shoal.data.keys import Keys
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.recoding.reader_labels import publisher_manifest
+from shoal.risk.attacks.files import attack_frame, file_case, strangers
+from shoal.risk.attacks.run import make_case, run_attacks
+from shoal.risk.attacks.views import public_view
 
 PEOPLE = shoal.example_census(400).select("age", "sex", "education", "diagnosis").drop_nulls()
 QUASI = ["age", "sex", "education"]

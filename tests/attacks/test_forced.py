@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks.dealing import arrangements, weigh
-from shoal.attacks.minimality import World
-from shoal.attacks.splits import forced_splits, least_rows
 from shoal.errors import InfeasibleError
 from shoal.results import Release
+from shoal.risk.attacks.arrangements import arrangements, weigh
+from shoal.risk.attacks.minimality import World
+from shoal.risk.attacks.optimality_leak import forced_splits, least_rows
 from tests.algorithms.lattice.lattices import MODELS, Case, best, cases, every_node
 
 TREES: dict[str, list[list[str]]] = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.attacks.gaps import gap_patterns
 from shoal.errors import ParameterError
 from shoal.recoding.secrets import shift_dates
+from shoal.risk.attacks.gaps import gap_patterns
 
 DAY = dt.date(2020, 1, 1)
 

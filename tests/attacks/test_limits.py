@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.base import AttackResult, figure
-from shoal.attacks.limits import attacks_of, check_limits, class_risks, known_limits, refuse_over_limits
-from shoal.attacks.run import attack, refuse_overlap
 from shoal.errors import GateError, InputError, ParameterError, RecipeError
 from shoal.results import Release
+from shoal.risk.attacks.base import AttackResult, figure
+from shoal.risk.attacks.limits import attacks_of, check_limits, class_risks, known_limits, refuse_over_limits
+from shoal.risk.attacks.run import attack, refuse_overlap
 
 
 def result(name: str, *values: tuple[str, float, float | None, float | None]) -> AttackResult:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks.run import attack
-from shoal.attacks.views import identified_people, people_frame, release_view
 from shoal.errors import InfeasibleError, InputError, RefusalError
+from shoal.risk.attacks.run import attack
+from shoal.risk.attacks.views import identified_people, people_frame, release_view
 from shoal.utility.randomised import wilson
 from tests.attacks.cases import INTERVAL, LABEL, SET, TEXT, attacked, case_of, covers, figures
 from tests.conftest import many

@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.randomised import link_values, recover_vectors
-from shoal.attacks.relinking import relinking
-from shoal.attacks.run import attack, make_case, run_attacks
-from shoal.attacks.views import people_frame, public_view
 from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.recoding.randomised import describe_randomised
 from shoal.recoding.recodings import Bucketed, Redrawn
 from shoal.results import Release
+from shoal.risk.attacks.bucketised import relinking
+from shoal.risk.attacks.randomised import link_values, recover_vectors
+from shoal.risk.attacks.run import attack, make_case, run_attacks
+from shoal.risk.attacks.views import people_frame, public_view
 from tests.attacks.cases import figures
 
 

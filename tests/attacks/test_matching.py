@@ -15,17 +15,6 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.pseudonyms import Graded, TableTransform
-from shoal.attacks.decoding import (
-    attack_pseudonymised,
-    frequency_guesses,
-    frequency_matching,
-    likelihood_matching,
-    rank_guesses,
-    rank_matching,
-    rank_shares,
-    sample_sizes,
-)
-from shoal.attacks.run import attack
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
@@ -36,6 +25,17 @@ from shoal.models.judge import Judge
 from shoal.pipeline import anonymize
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Coded
+from shoal.risk.attacks.decoding import (
+    attack_pseudonymised,
+    frequency_guesses,
+    frequency_matching,
+    likelihood_matching,
+    rank_guesses,
+    rank_matching,
+    rank_shares,
+    sample_sizes,
+)
+from shoal.risk.attacks.run import attack
 from tests.golden.test_adult import COLUMNS, DROPPED
 
 ENGINE = MemoryEngine()

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks.run import attack
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.results import Release
+from shoal.risk.attacks.run import attack
 from tests.algorithms.lattice.lattices import MODELS, cases
 from tests.attacks.cases import figures
 

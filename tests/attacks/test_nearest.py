@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks.run import attack
 from shoal.errors import InputError
 from shoal.kernels.microaggregation import nearest_rows
+from shoal.risk.attacks.run import attack
 from tests.attacks.cases import NUMBER, TEXT, attacked, case_of, figures
 
 MICRO: dict[str, Any] = {"kind": "microaggregated"}

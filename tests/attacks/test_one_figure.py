@@ -14,10 +14,6 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.base import AttackResult
-from shoal.attacks.limits import class_risks, refuse_over_limits
-from shoal.attacks.run import attack, make_case, run_attacks
-from shoal.attacks.views import public_view
 from shoal.cli.main import execute
 from shoal.data.keys import Keys
 from shoal.errors import GateError, InfeasibleError
@@ -25,6 +21,10 @@ from shoal.io.source import read
 from shoal.recoding.reader_labels import readers_manifest
 from shoal.results import Release
 from shoal.risk.assess import assess
+from shoal.risk.attacks.base import AttackResult
+from shoal.risk.attacks.limits import class_risks, refuse_over_limits
+from shoal.risk.attacks.run import attack, make_case, run_attacks
+from shoal.risk.attacks.views import public_view
 from tests.conftest import many
 
 LIMITED = ("homogeneity", "proximity", "skewness", "linkage")

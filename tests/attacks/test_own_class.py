@@ -11,11 +11,11 @@ import pytest
 
 import shoal
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.attacks.limits import refuse_over_limits
-from shoal.attacks.run import attack
 from shoal.errors import GateError
 from shoal.recoding.recodings import Grouping
 from shoal.results import Release
+from shoal.risk.attacks.limits import refuse_over_limits
+from shoal.risk.attacks.run import attack
 from shoal.risk.audit import audit
 from tests.attacks.cases import INTERVAL, attacked, case_of, figures
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks.base import by_person
-from shoal.attacks.case import AttackCase
-from shoal.attacks.limits import class_risks
-from shoal.attacks.run import attack, make_case
-from shoal.attacks.views import own_people, people_frame, public_view, release_view
 from shoal.data.keys import Keys
+from shoal.risk.attacks.base import by_person
+from shoal.risk.attacks.case import AttackCase
+from shoal.risk.attacks.limits import class_risks
+from shoal.risk.attacks.run import attack, make_case
+from shoal.risk.attacks.views import own_people, people_frame, public_view, release_view
 from shoal.vault.registry import Registry
 from tests.attacks.cases import INTERVAL, TEXT, attacked, covers, figures, manifest
 

@@ -19,18 +19,6 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks import decoding as matching
-from shoal.attacks.base import AttackFigure
-from shoal.attacks.case import AttackCase
-from shoal.attacks.decoding import frequency_matching, rank_matching
-from shoal.attacks.downcoding import Downcoding
-from shoal.attacks.guessing import attack_with, commonest
-from shoal.attacks.minimality import Minimality
-from shoal.attacks.perturbed import linkage
-from shoal.attacks.randomised import link_values, recover_vectors
-from shoal.attacks.relinking import relinking
-from shoal.attacks.run import make_case
-from shoal.attacks.views import public_view
 from shoal.catalogue import names
 from shoal.data.column import Column
 from shoal.data.keys import Keys
@@ -39,6 +27,18 @@ from shoal.engines.memory import MemoryRows
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Bucketed, FullDomain, Grouping
+from shoal.risk.attacks import decoding as matching
+from shoal.risk.attacks.base import AttackFigure
+from shoal.risk.attacks.bucketised import relinking
+from shoal.risk.attacks.case import AttackCase
+from shoal.risk.attacks.decoding import frequency_matching, rank_matching
+from shoal.risk.attacks.downcoding import Downcoding
+from shoal.risk.attacks.guess import attack_with, commonest
+from shoal.risk.attacks.minimality import Minimality
+from shoal.risk.attacks.perturbed import linkage
+from shoal.risk.attacks.randomised import link_values, recover_vectors
+from shoal.risk.attacks.run import make_case
+from shoal.risk.attacks.views import public_view
 from tests.attacks import test_power
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures, manifest
 

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.attacks.base import AttackFigure
-from shoal.attacks.run import make_case
-from shoal.attacks.views import public_view
 from shoal.data.keys import Keys
+from shoal.risk.attacks.base import AttackFigure
+from shoal.risk.attacks.run import make_case
+from shoal.risk.attacks.views import public_view
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures, manifest
 from tests.conftest import many
 

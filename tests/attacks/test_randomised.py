@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from shoal.attacks import randomised as attacks
-from shoal.attacks.base import AttackFigure, figure
-from shoal.attacks.randomised import attack_randomised, link_values, recover_vectors, unchanged
 from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.recoding.randomised import Randomised
+from shoal.risk.attacks import randomised as attacks
+from shoal.risk.attacks.base import AttackFigure, figure
+from shoal.risk.attacks.randomised import attack_randomised, link_values, recover_vectors, unchanged
 from shoal.utility.randomised import wilson
 from tests.algorithms.links.test_random import randomise, small
 from tests.golden.test_adult import COLUMNS, DROPPED

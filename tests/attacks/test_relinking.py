@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.links.anatomy import Anatomy
-from shoal.attacks import relinking as attack
 from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.recoding.recodings import Bucketed
+from shoal.risk.attacks import bucketised as attack
 from tests.algorithms.lattice.lattices import Case
 from tests.test_adult import COLUMNS, QUASI
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.base import AttackResult
 from shoal.catalogue import names
 from shoal.results import Score
+from shoal.risk.attacks.base import AttackResult
 from shoal.utility.reading import Finding
 from shoal.verify.recheck import recheck
 from tests.contract.examples import MODELS, QUASI, Spec, label, people, read, release

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.links.random import RandomAnonymisation
-from shoal.attacks.randomised import recover
 from shoal.catalogue import load, names
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
@@ -25,6 +24,7 @@ from shoal.recoding.randomised import Randomised
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
 from shoal.results import Score
+from shoal.risk.attacks.randomised import recover
 from shoal.utility import posterior as exact
 from shoal.utility.bias import confidence, lift, relative_bias, support
 from shoal.utility.posterior import candidates, posterior

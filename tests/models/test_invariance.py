@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks.run import attack
 from shoal.data.domain import History, broken_classes, set_ids
 from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
@@ -23,6 +22,7 @@ from shoal.models.suppression import enforce
 from shoal.recoding.publish import Output, publish
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.risk.attacks.run import attack
 from shoal.vault.registry import Registry
 from shoal.verify.claims import read_claims
 from shoal.verify.gate import gate

@@ -11,7 +11,7 @@ import pytest
 
 from shoal.io.source import read
 from shoal.risk.assess import assess
-from shoal.risk.individual import individual_risk, population_range, records_within
+from shoal.risk.attackers import individual_risk, population_range, records_within
 
 LN2 = math.log(2.0)
 

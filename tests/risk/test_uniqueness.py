@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from shoal.results import Risk
 from shoal.risk.classes import Classes
-from shoal.risk.fitting import maximise, standard_error
-from shoal.risk.uniqueness import ESTIMATORS, uniqueness_figures, zayatz
+from shoal.risk.uniqueness import ESTIMATORS, maximise, standard_error, uniqueness_figures, zayatz
 
 
 def crowd(theta: float, alpha: float, n: int, random: np.random.Generator) -> np.ndarray:

@@ -251,9 +251,9 @@ def literals(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "io/describe.py", "reports/release.py", "reports/codes.py", "reports/use.py", "attacks/required.py",
-        "attacks/gaps.py",
-        "attacks/randomised.py", "attacks/relinking.py", "attacks/trajectories.py", "attacks/decoding.py",
+        "io/describe.py", "reports/release.py", "reports/codes.py", "reports/use.py", "risk/attacks/required.py",
+        "risk/attacks/gaps.py",
+        "risk/attacks/randomised.py", "risk/attacks/bucketised.py", "risk/attacks/gaps.py", "risk/attacks/decoding.py",
         "utility/posterior.py",
     ],
 )  # fmt: skip

@@ -73,8 +73,8 @@ class _Found:
 
 def _asked(recipe: Recipe, replace: bool, found: _Found) -> tuple[Any, list[Any], Sequence[Secret]]:
     """The method, the models and the codes that a recipe names, each None or nothing where it cannot be."""
-    from shoal.attacks.limits import RISKS, known_limits
     from shoal.catalogue import make
+    from shoal.risk.attacks.limits import RISKS, known_limits
     from shoal.running import given_codes
 
     _try_places(recipe, replace, found.tried)

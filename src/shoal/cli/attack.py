@@ -34,8 +34,8 @@ from shoal.recoding.kinds import GENERALISED
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.attacks.base import AttackResult
-    from shoal.attacks.case import AttackCase
+    from shoal.risk.attacks.base import AttackResult
+    from shoal.risk.attacks.case import AttackCase
 
 Step = Callable[[str], None]
 Reader = Callable[[Path], "pl.DataFrame"]
@@ -117,9 +117,9 @@ def attack(
         make("attack", {key: value for key, value in one.items() if key != "on"})  # an unknown name is told at once
     with steps() as step:
         step("loading")
-        from shoal.attacks.run import run_attacks
         from shoal.comparing.attacked import attack_data
         from shoal.io.private import check_private, write_private
+        from shoal.risk.attacks.run import run_attacks
 
         place = check_private(html, suffix=".html", replace=replace_html) if html is not None else None
         given = FileOptions(
@@ -241,8 +241,8 @@ def _case(
 
 def _file_case(path: Path, given: FileOptions, known: Known) -> tuple[AttackCase, str]:
     """A file of any tool, its cells read by how they are written."""
-    from shoal.attacks.files import file_case, strangers
     from shoal.data.keys import Keys
+    from shoal.risk.attacks.files import file_case, strangers
 
     people, outside = known.tables
     case = file_case(
@@ -257,11 +257,11 @@ def _file_case(path: Path, given: FileOptions, known: Known) -> tuple[AttackCase
 
 def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) -> tuple[AttackCase, str]:
     """A release as its folder shows it, with hierarchies that are not public as they are given."""
-    from shoal.attacks.run import make_case, refuse_overlap
-    from shoal.attacks.views import public_view
     from shoal.data.keys import Keys
     from shoal.io.output import read_tables
     from shoal.recoding.reader_labels import readers_manifest
+    from shoal.risk.attacks.run import make_case, refuse_overlap
+    from shoal.risk.attacks.views import public_view
 
     subject = known.subject
     if known.control is not None and known.against is None:

@@ -130,7 +130,7 @@ def risk(
         from shoal.cli.targets import Keeping, Reading, Roles, called, load_population, open_target
         from shoal.io.private import check_private
         from shoal.risk.assess import assess
-        from shoal.risk.discovery import discover as find_sets
+        from shoal.risk.uniqueness import discover as find_sets
 
         place = None if html is None else check_private(html, suffix=".html", replace=replace)
         roles = Roles(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
-    from shoal.attacks.case import AttackCase
     from shoal.cli.attack import Known
     from shoal.io.recipes import Recipe
+    from shoal.risk.attacks.case import AttackCase
 
 
 def kept_recipe(target: Path) -> Recipe | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.data.rows import PeopledRows
     from shoal.data.table import Table
     from shoal.io.recipes import Recipe
-    from shoal.risk.cells import Standing
+    from shoal.risk.audit import Standing
     from shoal.streaming.standing import Released
 
 # How our own releases write a missing cell in CSV.
@@ -183,7 +183,7 @@ def open_target(
 def _read(path: Path, roles: Roles, reading: Reading, household: str | None, every: bool) -> Table:
     """A file in memory."""
     from shoal.data.schema import Schema
-    from shoal.risk.cells import as_it_stands
+    from shoal.risk.audit import as_it_stands
 
     frame = reading.frame(path)
     others = _others(frame, roles, household)
@@ -209,7 +209,7 @@ def _about_values(roles: Roles) -> dict[str, Any]:
 def _standing(recipe: Recipe, roles: Roles, keeping: Keeping, every: bool) -> Standing:
     """The same of rows that an engine keeps."""
     from shoal.data.schema import Schema
-    from shoal.risk.cells import Standing
+    from shoal.risk.audit import Standing
     from shoal.streaming.standing import names_of
 
     key = [] if keeping.key is None else [keeping.key]
@@ -313,7 +313,7 @@ def _of_release(manifest: Mapping[str, Any], present: Sequence[str]) -> tuple[St
     from shoal.data.schema import ColumnSpec, Schema
     from shoal.recoding.kinds import Trait, class_figures, made_of
     from shoal.recoding.reader_labels import readers_manifest
-    from shoal.risk.cells import Standing
+    from shoal.risk.audit import Standing
 
     quasi, sensitive = (_columns(manifest, role, present) for role in ("quasi", "sensitive"))
     if made_of(manifest).has(Trait.GROUPS):

@@ -8,15 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from shoal.attacks.base import AttackResult
-from shoal.attacks.case import AttackCase
-from shoal.attacks.holdout import hold_out
-from shoal.attacks.run import make_case, refuse_overlap
-from shoal.attacks.views import people_frame, release_view
 from shoal.catalogue import load
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.io.recipes import Recipe
+from shoal.risk.attacks.base import AttackResult
+from shoal.risk.attacks.case import AttackCase
+from shoal.risk.attacks.run import hold_out, make_case, refuse_overlap
+from shoal.risk.attacks.views import people_frame, release_view
 from shoal.running import anonymize_table, read_recipe_source
 from shoal.streaming.attackable import SAMPLE, attackable, refuse_unattackable
 from shoal.streaming.recipes import judged_release, memory_of

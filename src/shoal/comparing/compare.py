@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from shoal.algorithms.base import Algorithm
-from shoal.attacks.limits import RISKS, attacks_of, known_limits
 from shoal.catalogue import load, make, names
 from shoal.comparing.comparison import Comparison, Entry
 from shoal.comparing.figures import Axis, default_axes, find_axis
@@ -28,6 +27,7 @@ from shoal.models.base import Model
 from shoal.models.feasibility import all_models
 from shoal.params import real, whole
 from shoal.pipeline import Given
+from shoal.risk.attacks.limits import RISKS, attacks_of, known_limits
 
 
 def compare(

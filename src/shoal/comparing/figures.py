@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shoal.attacks.limits import RISKS
 from shoal.catalogue import load, names, summary
 from shoal.errors import ParameterError
 from shoal.params import nearest
+from shoal.risk.attacks.limits import RISKS
 
 if TYPE_CHECKING:
-    from shoal.attacks.base import AttackResult
+    from shoal.risk.attacks.base import AttackResult
 
 EXCESS = "excess."
 # How many sensitive values are guessed by who knows everybody's quasi-identifiers: by the attack that a kind of release

@@ -11,10 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.attacks.base import AttackResult
-from shoal.attacks.limits import check_limits, class_risks
-from shoal.attacks.run import make_case, run_attacks
-from shoal.attacks.views import people_frame, release_view
 from shoal.catalogue import make
 from shoal.comparing.figures import attack_figures
 from shoal.comparing.grid import Point
@@ -27,6 +23,10 @@ from shoal.errors import GateError, InfeasibleError, MissingExtraError, ShoalErr
 from shoal.pipeline import anonymize
 from shoal.recoding.cover import not_suppressed
 from shoal.results import Release
+from shoal.risk.attacks.base import AttackResult
+from shoal.risk.attacks.limits import check_limits, class_risks
+from shoal.risk.attacks.run import make_case, run_attacks
+from shoal.risk.attacks.views import people_frame, release_view
 
 DONE, EMPTY, INFEASIBLE, REFUSED, GATE, FAILED = "done", "empty", "infeasible", "refused", "gate", "failed"
 

@@ -14,10 +14,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.attacks.case import AttackCase
-from shoal.attacks.holdout import hold_out as split
-from shoal.attacks.limits import RISKS, check_limits
-from shoal.attacks.run import run_attacks
 from shoal.catalogue import make
 from shoal.comparing.figures import attack_figures
 from shoal.comparing.grid import Point
@@ -34,6 +30,10 @@ from shoal.io.evidence import row_bytes
 from shoal.io.recipes import Recipe
 from shoal.pipeline import Progress
 from shoal.recoding.publish import Publishing
+from shoal.risk.attacks.case import AttackCase
+from shoal.risk.attacks.limits import RISKS, check_limits
+from shoal.risk.attacks.run import hold_out as split
+from shoal.risk.attacks.run import run_attacks
 from shoal.running import keeps_rows, read_recipe_source
 from shoal.streaming.attackable import SAMPLE, Sampling, attackable
 from shoal.streaming.recipes import memory_of, opened, stream_of

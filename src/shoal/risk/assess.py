@@ -14,21 +14,20 @@ from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.params import real, whole
 from shoal.results import Risk
-from shoal.risk.audit import audit_classes
-from shoal.risk.classes import Classes, class_weights, counted_rows, every_cell, population_sizes
-from shoal.risk.contributions import contributions
-from shoal.risk.household import household_figures
-from shoal.risk.individual import individual_risk
-from shoal.risk.reidentify import (
+from shoal.risk.attackers import (
     confidence,
     counted,
     homogeneous,
+    household_figures,
+    individual_risk,
     journalist_figures,
     marketer_figures,
     n_population,
     prosecutor_figures,
     risk_curve,
 )
+from shoal.risk.audit import audit_classes
+from shoal.risk.classes import Classes, class_weights, contributions, counted_rows, every_cell, population_sizes
 from shoal.risk.report import RecordRisks, RiskReport
 from shoal.risk.suda import class_scores, dis_figure, dis_scores, find_uniques, summarise
 from shoal.risk.uniqueness import uniqueness_figures

@@ -17,9 +17,8 @@ from shoal.kernels.grouping import group_rows
 from shoal.recoding.population_match import matching_people
 from shoal.recoding.recoded import Released
 from shoal.results import Risk
-from shoal.risk.classes import Classes
-from shoal.risk.contributions import contributions
-from shoal.risk.reidentify import journalist_figures, risk_curve
+from shoal.risk.attackers import journalist_figures, risk_curve
+from shoal.risk.classes import Classes, contributions
 
 # Where each bar of a plot of class sizes begins.
 BINS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 51, 101, 501, 1001)

@@ -21,15 +21,86 @@ The intervals hold the error of the fit and the chance of the draw, not that of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import numpy as np
 
+from shoal.data.domain import Domain
+from shoal.data.rows import PeopledRows
+from shoal.data.table import Table
+from shoal.errors import ParameterError
+from shoal.params import real, whole
 from shoal.results import Risk
-from shoal.risk.classes import Classes
-from shoal.risk.fitting import maximise, standard_error
-from shoal.risk.individual import Z
-from shoal.risk.reidentify import counted, n_population
+from shoal.risk.attackers import Z, counted, n_population
+from shoal.risk.classes import Classes, counted_rows
+from shoal.risk.report import FoundSet
+
+# ----------------------------------------
+# Fitting two parameters by likelihood, without a library for it: both models here have smooth, single-peaked ones.
+
+
+Function = Callable[[np.ndarray], float]
+_STEPS = 400
+_TOLERANCE = 1e-9
+
+
+def maximise(function: Function, starts: Sequence[Sequence[float]]) -> np.ndarray:
+    """Where a function is largest: Nelder & Mead's simplex (1965) from several starts, the best of them."""
+    found = [_simplex(function, np.array(start, dtype=np.float64)) for start in starts]
+    return max(found, key=function)
+
+
+def _simplex(function: Function, start: np.ndarray) -> np.ndarray:
+    points = [start, *(start + 0.5 * unit for unit in np.eye(start.size))]
+    values = [function(point) for point in points]
+    for _ in range(_STEPS):
+        order = sorted(range(len(points)), key=lambda place: -values[place])
+        points, values = [points[place] for place in order], [values[place] for place in order]
+        if values[0] - values[-1] < _TOLERANCE and np.abs(points[0] - points[-1]).max() < 1e-6:
+            break
+        centre = np.mean(points[:-1], axis=0)
+        point, value = _moved(function, centre, points[-1], values)
+        if value > values[-1]:
+            points[-1], values[-1] = point, value
+        else:
+            points = [points[0], *((points[0] + other) / 2.0 for other in points[1:])]
+            values = [values[0], *(function(point) for point in points[1:])]
+    return points[int(np.argmax(values))]
+
+
+def _moved(
+    function: Function, centre: np.ndarray, worst: np.ndarray, values: Sequence[float]
+) -> tuple[np.ndarray, float]:
+    """The worst corner reflected, farther where that is best of all, nearer where it is still worst."""
+    reflected = 2.0 * centre - worst
+    value = function(reflected)
+    if value > values[0]:
+        farther = 3.0 * centre - 2.0 * worst
+        other = function(farther)
+        return (farther, other) if other > value else (reflected, value)
+    if value > values[-2]:
+        return reflected, value
+    nearer = 0.5 * centre + 0.5 * (reflected if value > values[-1] else worst)
+    return nearer, function(nearer)
+
+
+def standard_error(function: Function, figure: Function, best: np.ndarray, step: float = 1e-3) -> float | None:
+    """Standard error of a figure of the parameters, by the curvature of their log-likelihood and the delta method.
+
+    None where the likelihood is flat, so that the parameters, and the figure, could be anything.
+    """
+    units = step * np.eye(best.size)
+    curvature = np.array([[_second(function, best, a, b) for b in units] for a in units]) / step**2
+    slope = np.array([figure(best + unit) - figure(best - unit) for unit in units]) / (2.0 * step)
+    if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature).max() > -1e-6:
+        return None
+    return float(np.sqrt(slope @ np.linalg.solve(-curvature, slope)))
+
+
+def _second(function: Function, at: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    return (function(at + a + b) - function(at + a - b) - function(at - a + b) + function(at - a - b)) / 4.0
+
 
 Estimator = Callable[[np.ndarray, np.ndarray, int, int], tuple[float, float | None]]
 _lgamma = np.frompyfunc(math.lgamma, 1, 1)
@@ -165,3 +236,75 @@ def _fitted(
 
 
 ESTIMATORS: dict[str, Estimator] = {"zayatz": zayatz, "pitman": pitman, "snb": snb}
+
+
+# ----------------------------------------
+# Which columns are quasi-identifiers: the smallest sets of them that single people out.
+#
+# Whoever stands alone on some columns stands alone on more of them, so that sets are visited by size and none is
+# looked at that contains one already found.
+
+
+_ROLES = ("quasi", "sensitive", "neutral")
+# Each is one pass over the rows.
+_MOST_SETS = 100_000
+
+
+def discover(
+    table: Table | PeopledRows, *, share: float = 0.05, most: int = 4, progress: Callable[[str], None] | None = None
+) -> list[FoundSet]:
+    """Minimal sets of columns on which at least ``share`` of the people stand alone (0: at least one of them).
+
+    Quasi-identifiers, sensitive and neutral columns count alike: anything published may be known from elsewhere.
+
+    Parameters
+    ----------
+    most
+        Largest set to look at.
+
+    Returns
+    -------
+    list
+        The smallest sets first, among them those that single most people out.
+    """
+    real("the discovery", "share", share, low=0.0, high=1.0)
+    whole("the discovery", "most", most, least=1)
+    step = progress if progress is not None else lambda text: None
+    rows = counted_rows(table)
+    names = _names(rows.domain)
+    most = min(most, len(names))
+    _refuse_many(len(names), most)
+    people = rows.domain.n_subjects if rows.domain.by_people else rows.domain.n
+    found: list[FoundSet] = []
+    kept: set[tuple[int, ...]] = set()
+    for size in range(1, most + 1):
+        here, sets = [], math.comb(len(names), size)
+        for number, places in enumerate(combinations(range(len(names)), size), 1):
+            step(f"looking at sets of {size} columns: {number:,} of {sets:,}")
+            if any(part in kept for small in range(1, size) for part in combinations(places, small)):
+                continue
+            columns = tuple(names[place] for place in places)
+            alone = rows.singled(columns)
+            if alone > 0 and alone >= share * people - 1e-9:
+                kept.add(places)
+                here.append(FoundSet(columns=columns, people=alone, share=alone / people))
+        found += sorted(here, key=lambda one: (-one.people, one.columns))
+    return found
+
+
+def _names(domain: Domain) -> list[str]:
+    """The columns that are or could be published."""
+    roles = domain.schema.roles()
+    names = [name for name in domain.types if roles.get(name) in _ROLES]
+    if not names:
+        raise ParameterError("There is no column that quasi-identifiers could be found among: give some a role.")
+    return names
+
+
+def _refuse_many(columns: int, most: int) -> None:
+    sets = sum(math.comb(columns, size) for size in range(1, most + 1))
+    if sets > _MOST_SETS:
+        raise ParameterError(
+            f"{columns} columns have {sets:,} sets of up to {most}, too many to look at: look for smaller ones, or "
+            "leave columns out."
+        )

@@ -14,11 +14,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.attacks.candidates import Matcher
-from shoal.attacks.case import AttackCase, View
-from shoal.attacks.run import make_case
-from shoal.attacks.subjects import Subjects
-from shoal.attacks.views import attacked_columns, public_view
 from shoal.data.coding import canonical_text
 from shoal.data.column import counted
 from shoal.data.keys import Keys, key_hashes
@@ -30,6 +25,9 @@ from shoal.recoding.kinds import Kind
 from shoal.recoding.publish import Publishing
 from shoal.recoding.reader_labels import publisher_manifest
 from shoal.recoding.recoded import Released
+from shoal.risk.attacks.case import AttackCase, Matcher, Subjects, View
+from shoal.risk.attacks.run import make_case
+from shoal.risk.attacks.views import attacked_columns, public_view
 from shoal.streaming.release import Judged
 
 # Rows of the people that are attacked, where nobody says how many.

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from shoal.attacks.base import AttackFigure, figure
-from shoal.attacks.required import Measured, attack_release
 from shoal.data.classes import RowIds
 from shoal.data.coding import canonical_text
 from shoal.data.keys import Keys, key_hashes
@@ -22,6 +20,8 @@ from shoal.recoding.kinds import Trait
 from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Perturbed, Recoding, Redrawn
 from shoal.recoding.rewriting import rewritten
+from shoal.risk.attacks.base import AttackFigure, figure
+from shoal.risk.attacks.required import Measured, attack_release
 
 # Rows that are attacked where nobody says how many memory holds.
 SAMPLE = 1 << 20

@@ -22,7 +22,6 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.partitioned import grouped_in_parts
-from shoal.attacks.base import AttackFigure
 from shoal.data.keys import Keys
 from shoal.data.table import crowded
 from shoal.engines.external_rows import KeptRows, Publisher, StoredBatch
@@ -52,7 +51,8 @@ from shoal.recoding.secrets import Secret, SecretKey
 from shoal.recoding.snap import declared_steps, grids
 from shoal.reports.release import release_html
 from shoal.results import Written
-from shoal.risk.drawn import counted_facts
+from shoal.risk.attacks.base import AttackFigure
+from shoal.risk.before_after import counted_facts
 from shoal.streaming.attacking import SAMPLE, Attacked, attack_stream
 from shoal.streaming.given import Given, person_frames
 from shoal.streaming.grouped import Buckets

@@ -20,7 +20,7 @@ from shoal.io.recipes import Recipe
 from shoal.io.relations import Relation
 from shoal.params import nearest
 from shoal.pipeline import Progress
-from shoal.risk.cells import Standing
+from shoal.risk.audit import Standing
 from shoal.streaming.recipes import engine_of, source_of
 from shoal.streaming.unserved import refuse_misplaced
 from shoal.verify.folder import open_folder

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.attacks.decoding import frequency_guesses, rank_guesses
 from shoal.recoding.grading import GradingTable
 from shoal.recoding.secrets import MappingTable, Secret
+from shoal.risk.attacks.decoding import frequency_guesses, rank_guesses
 from shoal.vault.protocol.checking import Counter, Tally
 from shoal.vault.protocol.statements import GRADING, Released
 

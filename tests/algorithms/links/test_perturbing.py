@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.links.microaggregation import regenerated
-from shoal.attacks.perturbed import nearest_chances, value_chances
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.perturbation import swap_ranks
+from shoal.risk.attacks.perturbed import nearest_chances, value_chances
 
 ACCEPT = ["W-PERTURBED"]
 

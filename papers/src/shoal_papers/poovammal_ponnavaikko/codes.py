@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.links.pseudonyms import Graded, TableTransform
-from shoal.attacks.base import AttackFigure
-from shoal.attacks.breaches import breaches
-from shoal.attacks.run import attack
 from shoal.data.column import Column
 from shoal.data.keys import Keys
+from shoal.risk.attacks.base import AttackFigure
+from shoal.risk.attacks.proximity import breaches
+from shoal.risk.attacks.run import attack
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, checked, info, summary, within
 from shoal_papers.plots import Plot, Series

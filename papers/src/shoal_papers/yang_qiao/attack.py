@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.links.random import RandomAnonymisation
-from shoal.attacks.randomised import recover
-from shoal.attacks.run import attack
 from shoal.data.table import Table
 from shoal.io.source import read
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Redrawn
 from shoal.results import Release
+from shoal.risk.attacks.randomised import recover
+from shoal.risk.attacks.run import attack
 from shoal.utility.association import association, pairs
 from shoal.utility.posterior import Posterior, candidates, posterior
 from shoal.utility.randomised import probabilistic_anonymity

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.links.random import RandomAnonymisation
-from shoal.attacks.randomised import recover
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.recoding.kinds import BUCKETISED
 from shoal.recoding.randomised import Randomised
+from shoal.risk.attacks.randomised import recover
 from shoal.risk.audit import AuditFigures, audit
 from shoal.utility.bias import confidence, lift, relative_bias, support
 from shoal.utility.count_queries import answer

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.attacks.run import run_attacks
 from shoal.catalogue import working
 from shoal.comparing.attacked import HOLD_OUT, attack_data, kept_case, recipe_case
 from shoal.comparing.compare import compare
@@ -27,6 +26,7 @@ from shoal.io.roles import settled
 from shoal.params import whole
 from shoal.results import Release
 from shoal.risk.assess import assess
+from shoal.risk.attacks.run import run_attacks
 from shoal.running import anonymize_recipe, keeps_rows, open_rows
 from shoal.streaming.beside import some_beside
 from shoal.streaming.recipes import judged_release

@@ -1,0 +1,1 @@
+"""Attacks on releases: what somebody with other data finds out."""
