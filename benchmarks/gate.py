@@ -10,7 +10,7 @@ import polars as pl
 from benchmarks.harness import Comparison, case, run
 from shoal.census.generate import generate
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 
 ROWS = 100_000
 QUASI = {"age": "numeric", "sex": "categorical", "region": "categorical", "education": "categorical"}

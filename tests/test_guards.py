@@ -15,7 +15,7 @@ from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.describe import whole_hierarchies
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 
 ILLNESS = [
     ["flu", "lungs", "*"], ["asthma", "lungs", "*"], ["ulcer", "stomach", "*"], ["gastritis", "stomach", "*"],

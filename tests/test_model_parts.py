@@ -19,8 +19,8 @@ from shoal.catalogue import load, names
 from shoal.errors import ParameterError, VerificationError
 from shoal.models.base import Model, Reference, Rule, size_rule
 from shoal.verify.facts import Sample
-from shoal.verify.outcome import Outcome
 from shoal.verify.recheck import recheck
+from shoal.verify.report import Outcome
 from shoal.verify.terms import base
 from shoal.verify.terms.base import Term, check_model, register_term, term_names, term_of
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shoal.data.table import Table
     from shoal.recoding.outcome import Overlap
     from shoal.recoding.recoded import Released
-    from shoal.verify.types import Check, Verdict
+    from shoal.verify.report import Check, Verdict
 
 # Rows of a release that a notebook shows.
 _FIRST = 5

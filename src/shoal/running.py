@@ -40,7 +40,7 @@ from shoal.results import Release, Written
 from shoal.risk.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
-from shoal.verify.types import Check, GateReport
+from shoal.verify.report import Check, GateReport
 from shoal.version import VERSION
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from shoal.reports.release import release_html
-from shoal.verify.claims import read_claims
-from shoal.verify.words import needed_codes, not_protected, statement
+from shoal.verify.manifest import read_claims
+from shoal.verify.wording import needed_codes, not_protected, statement
 
 QUASI = ("age", "sex", "education")
 DROPPED = (

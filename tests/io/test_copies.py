@@ -192,7 +192,7 @@ COPY = {"file": "release.dta", "sha256": "0" * 64}
     "listed", [{}, [1], [COPY | {"file": "../release.dta"}], [COPY | {"sha256": "0"}], [COPY | {"more": 1}], [COPY] * 2]
 )
 def test_a_manifest_with_odd_copies_is_refused(released: Path, listed: Any) -> None:
-    from shoal.verify.shape import check_manifest
+    from shoal.verify.manifest_schema import check_manifest
 
     manifest = json.loads((released / "manifest.json").read_bytes())
     manifest["data"]["copies"] = listed

@@ -14,7 +14,7 @@ from shoal.errors import InputError, InternalError, VerificationError
 from shoal.io.manifest import manifest_bytes
 from shoal.results import Score
 from shoal.verify.folder import read_manifest
-from shoal.verify.shape import check_manifest
+from shoal.verify.manifest_schema import check_manifest
 
 
 def manifest() -> dict[str, Any]:

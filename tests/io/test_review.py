@@ -12,7 +12,7 @@ import shoal
 from shoal.errors import RecipeError, VerificationError
 from shoal.io.recipes import dump_recipe, parse_recipe
 from shoal.running import verify_release
-from shoal.verify.shape import check_manifest
+from shoal.verify.manifest_schema import check_manifest
 
 RECIPE = """\
 acknowledge = ["W-UNMODELLED:disease"]

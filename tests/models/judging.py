@@ -22,7 +22,7 @@ from shoal.recoding.publish import Output, publish
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase, Verdict
+from shoal.verify.report import GateCase, Verdict
 
 ENGINE = MemoryEngine()
 

@@ -15,8 +15,8 @@ import pytest
 import shoal
 from shoal.catalogue import load, make, names
 from shoal.errors import InfeasibleError, ParameterError, RefusalError
-from shoal.verify.claims import read_claims
-from shoal.verify.words import check_words, needed_codes
+from shoal.verify.manifest import read_claims
+from shoal.verify.wording import check_words, needed_codes
 from tests.conftest import many
 from tests.verify.test_words import MODELS
 

@@ -24,9 +24,9 @@ from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.risk.attacks.run import attack
 from shoal.vault.registry import Registry
-from shoal.verify.claims import read_claims
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase
+from shoal.verify.manifest import read_claims
+from shoal.verify.report import GateCase
 from tests.models.judging import judge_of, judged
 
 

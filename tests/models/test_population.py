@@ -23,8 +23,8 @@ from shoal.models.suppression import enforce
 from shoal.recoding.population_match import matching_people, with_population
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
-from shoal.verify.claims import read_claims
-from shoal.verify.terms.k_map import limit, too_few
+from shoal.verify.manifest import read_claims
+from shoal.verify.terms.size import limit, too_few
 from tests.verify.cases import manifest
 
 TREE = [["1001", "10..", "*"], ["1002", "10..", "*"], ["2001", "20..", "*"]]

@@ -18,8 +18,8 @@ from shoal.errors import InfeasibleError, ParameterError, VerificationError
 from shoal.recoding.population_match import with_anybody
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Starred
-from shoal.verify.claims import read_claims
 from shoal.verify.judge import slots
+from shoal.verify.manifest import read_claims
 from shoal.verify.recheck import recheck
 from tests.models.judging import judge_of, verdicts
 

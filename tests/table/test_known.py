@@ -9,8 +9,7 @@ import pytest
 from shoal.data import value_index
 from shoal.data.gather import Gathering, Numbered
 from shoal.data.schema import Schema
-from shoal.verify.seen import Seen, _Run
-from shoal.verify.tally import Numbering
+from shoal.verify.tally import Numbering, Seen, _Run
 
 COLUMNS = {
     "texts": pl.Series(["b", None, "a", "b", "", "ä", "a", None, "c"] * 20 + [f"{at}" for at in range(300)]),

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.verify.claims import read_claims
 from shoal.verify.gate import gate
-from shoal.verify.types import Check, GateCase, GateReport, Verdict
-from shoal.verify.words import needed_codes, not_protected, statement
+from shoal.verify.manifest import read_claims
+from shoal.verify.report import Check, GateCase, GateReport, Verdict
+from shoal.verify.wording import needed_codes, not_protected, statement
 
 ZIPS = [["1000", "100*", "*"], ["1001", "100*", "*"], ["1010", "101*", "*"], ["1011", "101*", "*"]]
 COLUMNS = [

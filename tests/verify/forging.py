@@ -14,8 +14,8 @@ import polars as pl
 import shoal
 from shoal.errors import VerificationError
 from shoal.results import Release
+from shoal.verify.manifest_schema import check_manifest
 from shoal.verify.recheck import recheck
-from shoal.verify.shape import check_manifest
 
 Manifest = dict[str, Any]
 ACCEPTED = [

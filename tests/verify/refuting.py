@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from shoal.verify.attested import refuted
-from shoal.verify.claims import read_claims
 from shoal.verify.judge import slots
+from shoal.verify.manifest import read_claims
+from shoal.verify.recheck import refuted
 from tests.verify.cases import manifest
 from tests.verify.whole import facts_of
 

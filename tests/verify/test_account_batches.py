@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from shoal.verify.accounts import Accounts, Origins
-from shoal.verify.claims import read_claims
-from shoal.verify.types import Batch, Rows
+from shoal.verify.manifest import read_claims
+from shoal.verify.report import Batch, Rows
 from tests.verify.cases import manifest
 
 COLUMNS = [

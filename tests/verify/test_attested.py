@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.verify.counts import flattest
 from shoal.verify.facts import Histogram
 from shoal.verify.gate import gate
-from shoal.verify.known import flattest
 from shoal.verify.recheck import recheck
 from tests.conftest import many
 from tests.verify.cases import check_of, published, sensitive_case

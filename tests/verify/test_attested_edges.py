@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shoal.verify.known import largest_allowed
-from shoal.verify.outcome import TOLERANCE
+from shoal.verify.counts import largest_allowed
+from shoal.verify.report import TOLERANCE
 from tests.verify.cases import manifest
 from tests.verify.refuting import told, told_of
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import ShoalError, VerificationError
+from shoal.verify.folder import stored_batches
 from shoal.verify.gate import Gate, _rows, gate
 from shoal.verify.recheck import Recheck
-from shoal.verify.stored import stored_batches
-from shoal.verify.types import Batch, GateCase
+from shoal.verify.report import Batch, GateCase
 from tests.conftest import THOROUGH, many
 from tests.verify.cases import check_of, failed, hospital_case, manifest, published, sensitive_case
 from tests.verify.test_recheck_tables import permuted

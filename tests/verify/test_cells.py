@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from shoal.verify.cells import outside_domain, parse_ends, parse_set, parse_text, read_cells, split_cells
-from shoal.verify.claims import Column
 from shoal.verify.coverage import uncovered
+from shoal.verify.manifest import Column
 from shoal.verify.values import canonical, encode, group_rows, read_values
 
 

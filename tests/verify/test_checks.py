@@ -17,8 +17,8 @@ from shoal.verify.checks import (
     class_figures,
     no_figures,
 )
-from shoal.verify.claims import Claims, read_claims
 from shoal.verify.classes import Classes
+from shoal.verify.manifest import Claims, read_claims
 from tests.verify.cases import manifest
 from tests.verify.whole import check_exact, facts_of, find_classes, find_look
 

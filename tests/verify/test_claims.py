@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import read_claims
+from shoal.verify.manifest import read_claims
 from tests.verify.cases import COLUMNS, manifest
 
 SENSITIVE = {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import Claims, Column, read_claims
+from shoal.verify.manifest import Claims, Column, read_claims
 from tests.verify.cases import manifest
 
 SENSITIVE = {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"}

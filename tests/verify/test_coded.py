@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from shoal.verify.classes import packed
-from shoal.verify.coded import Coded, Held, numbered
 from shoal.verify.leaks import Shown
+from shoal.verify.values import Coded, Held, numbered
 
 FRAME = pl.DataFrame({"x": ["b", None, "a", "b", "", None], "y": [3, 1, 1, None, 3, 3]})
 

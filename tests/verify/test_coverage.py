@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from shoal.verify.cells import read_cells
-from shoal.verify.claims import read_claims
 from shoal.verify.coverage import uncovered
+from shoal.verify.manifest import read_claims
 from shoal.verify.values import read_values
 from tests.verify.cases import manifest
 

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from shoal.verify import classes
-from shoal.verify.claims import read_claims
 from shoal.verify.classes import Looking, starred
-from shoal.verify.coded import Coded
 from shoal.verify.gate import gate
+from shoal.verify.manifest import read_claims
 from shoal.verify.recheck import recheck
+from shoal.verify.values import Coded
 from tests.verify.cases import failed, hospital_case, manifest, published, sensitive_case
 from tests.verify.test_two_tables import two_tables
 from tests.verify.whole import find_classes, find_look

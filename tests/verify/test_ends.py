@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.verify.cells import read_cells
-from shoal.verify.claims import read_claims
+from shoal.verify.manifest import read_claims
 from tests.verify.cases import hospital_case, manifest
 from tests.verify.whole import check_ends
 

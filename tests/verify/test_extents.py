@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.claims import read_claims
 from shoal.verify.facts import Facts, Sample
+from shoal.verify.manifest import read_claims
 from shoal.verify.terms.worst_group_utility import has_public_extent
 from shoal.verify.terms.worst_group_utility import judge as worst_group_utility
 from tests.verify.cases import manifest

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.claims import read_claims
 from shoal.verify.facts import Facts, Histogram, Sample
+from shoal.verify.manifest import read_claims
 from tests.verify.cases import manifest
 from tests.verify.whole import facts_of
 

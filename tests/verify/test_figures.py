@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.verify.claims import read_claims
-from shoal.verify.diversity import entropy, recursive_ratio
 from shoal.verify.facts import Sample
 from shoal.verify.gate import gate
-from shoal.verify.numeric import input_values
-from shoal.verify.terms import alpha_k_complete, alpha_k_simple
-from shoal.verify.terms.distinct_l import judge as distinct_l
-from shoal.verify.terms.eps_m import judge as eps_m
+from shoal.verify.manifest import read_claims
+from shoal.verify.terms import diversity
+from shoal.verify.terms.diversity import entropy, recursive_ratio
+from shoal.verify.terms.diversity import judge_distinct_l as distinct_l
+from shoal.verify.terms.numeric import input_values
+from shoal.verify.terms.numeric import judge_eps_m as eps_m
 from tests.verify.cases import judged, sensitive_case
 from tests.verify.test_cells import column as described
 from tests.verify.test_distances import attribute, counted
@@ -66,12 +66,12 @@ def test_ratios_of_every_class() -> None:
 def test_the_share_that_each_value_may_have(model: dict[str, Any], shares: list[float]) -> None:
     one = sample([["a", "b", "c"]], model)
     assert one.attribute.texts.to_list() == ["a", "b", "c"]
-    alpha_of = alpha_k_simple.alpha_of_simple if model["name"] == "alpha-k-simple" else alpha_k_complete.alpha_of
+    alpha_of = diversity.alpha_of_simple if model["name"] == "alpha-k-simple" else diversity.alpha_of
     assert alpha_of(model, one).tolist() == shares
 
 
 def test_a_value_is_named_in_any_spelling() -> None:
-    alpha_of = alpha_k_simple.alpha_of_simple
+    alpha_of = diversity.alpha_of_simple
     model = {"name": "alpha-k-simple", "alpha": 0.3, "k": 1, "value": "3.0"}
     assert alpha_of(model, sample([[3, 30]], model, type="numeric")).tolist() == [0.3, 1]
     assert alpha_of(model, sample([["3", "3.0"]], model)).tolist() == [1, 0.3]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from shoal.verify.folded import dates, fold, joined_words, number_key, numbers, plain_texts, words
+from shoal.verify.folding import dates, fold, joined_words, number_key, numbers, plain_texts, words
 
 
 def read(function: Callable[[pl.Expr], pl.Expr], text: str) -> object:

@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import read_claims
-from shoal.verify.coded import Held
-from shoal.verify.forms import _behind, differing
 from shoal.verify.gate import _rows, gate
-from shoal.verify.values import encode
+from shoal.verify.kinds.generalised import _behind, differing
+from shoal.verify.manifest import read_claims
+from shoal.verify.values import Held, encode
 from tests.verify.cases import check_of, failed, hospital_case, manifest, sensitive_case
 from tests.verify.test_recheck_tables import permuted
 from tests.verify.test_shifted_dates import FIRST, shifted_case

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import VerificationError
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 from tests.verify.cases import COLUMNS, check_of, failed, hospital, hospital_case, manifest
 
 NOBODY = np.array([], dtype=np.int64)

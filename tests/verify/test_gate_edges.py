@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.claims import read_claims
 from shoal.verify.gate import Gate, _rows, gate
+from shoal.verify.manifest import read_claims
 from tests.verify.cases import check_of, failed, hospital_case, manifest, sensitive_case
 from tests.verify.test_two_tables import COLUMNS, changed, people, two_tables
 from tests.verify.whole import facts_of

@@ -10,16 +10,14 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.accounts import Accounts
-from shoal.verify.claims import read_claims
+from shoal.verify.accounts import Accounts, Neutral
 from shoal.verify.classes import Looking
-from shoal.verify.coded import Coded
-from shoal.verify.comparison import Comparison
+from shoal.verify.comparison import Comparison, Readings
 from shoal.verify.facts import Facts
 from shoal.verify.gate import _batch, _rows, gate
-from shoal.verify.neutral import Neutral
-from shoal.verify.readings import Readings
-from shoal.verify.types import Check, GateCase, Rows
+from shoal.verify.manifest import read_claims
+from shoal.verify.report import Check, GateCase, Rows
+from shoal.verify.values import Coded
 from tests.verify.cases import check_of, failed, manifest
 from tests.verify.whole import gated, parts, steady
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 from tests.verify.cases import COLUMNS, failed, hospital_case, manifest
 from tests.verify.test_strangers import notes, people
 from tests.verify.test_two_tables import coded, two_tables

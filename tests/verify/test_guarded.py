@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import read_claims
 from shoal.verify.facts import Sample
 from shoal.verify.gate import gate
-from shoal.verify.personalised import breach_probabilities
-from shoal.verify.terms.personalised import judge as personalised
+from shoal.verify.manifest import read_claims
+from shoal.verify.terms.personalised import breach_probabilities
+from shoal.verify.terms.personalised import judge_personalised as personalised
 from tests.verify.cases import failed, judged, sensitive_case
 from tests.verify.whole import facts_of
 

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify import hidden
-from shoal.verify.coded import Coded
-from shoal.verify.hidden import Hidden
-from shoal.verify.named import Named
-from shoal.verify.strangers import Anybody
-from shoal.verify.types import Check
+from shoal.verify import identifier_words
+from shoal.verify.identifier_scan import Anybody
+from shoal.verify.identifier_words import Hidden
+from shoal.verify.identifiers import Named
+from shoal.verify.report import Check
+from shoal.verify.values import Coded
 from tests.conftest import many
 
 
@@ -37,7 +37,7 @@ def test_what_is_left_out_is_in_no_cell(monkeypatch: pytest.MonkeyPatch, seed: i
     cells, identifiers = texts(12, 12), texts(8, 9)
     who = draw.integers(0, 3, len(identifiers)).tolist() if seed % 2 else None
     quick = found(cells, identifiers, who)
-    monkeypatch.setattr(hidden, "_beginning", lambda known, heard: np.ones(len(known), dtype=bool))
+    monkeypatch.setattr(identifier_words, "_beginning", lambda known, heard: np.ones(len(known), dtype=bool))
     assert quick == found(cells, identifiers, who)
 
 
@@ -54,7 +54,7 @@ def test_own_identifiers_are_looked_for_whatever_was_read_before() -> None:
 @pytest.mark.parametrize("part", [1, 2, 3])
 def test_identifiers_are_taken_apart_in_parts(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
     names = ["Ann Berg", "Berg-Ek Cid", "x", "Ann Ann", "d@e.org Fay"]
-    monkeypatch.setattr(hidden, "_PART", part)
+    monkeypatch.setattr(identifier_words, "_PART", part)
     known = Hidden()
     known.read([pl.Series("name", names)], None)
     assert set(known.every_word("name")["word"]) == {"ann", "berg", "cid", "bergek", "fay"}
@@ -64,7 +64,7 @@ def test_identifiers_are_taken_apart_in_parts(monkeypatch: pytest.MonkeyPatch, p
 
 
 def test_identifiers_are_put_together_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hidden, "_ROOM", 4)
+    monkeypatch.setattr(identifier_words, "_ROOM", 4)
     known = Hidden()
     for _ in range(5):
         known.read([pl.Series("name", ["Ann Ek", "Bo Berg", "Ann Ek"])], None)

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.verify.claims import read_claims
 from shoal.verify.gate import gate
 from shoal.verify.hierarchies import check_labels
+from shoal.verify.manifest import read_claims
 from tests.verify.cases import COLUMNS, ZIPS, check_of, failed, hospital, hospital_case, manifest, sensitive_case
 from tests.verify.whole import check_hierarchies
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 from tests.verify.cases import COLUMNS, check_of, failed, hospital_case, manifest
 from tests.verify.whole import check_identifier_values
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.verify.keys import add_counts, as_they_come, count_rows, group_keys, in_order, row_keys
+from shoal.verify.values import add_counts, as_they_come, count_rows, group_keys, in_order, row_keys
 
 NUMBERS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2**40), st.integers(0, 3)), max_size=30)
 SCHEMA = {"a": pl.Int64, "b": pl.UInt64, "c": pl.UInt8}

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.types import Check
+from shoal.verify.report import Check
 from tests.verify.whole import check_bucketised, check_microaggregated, check_pseudonymised, check_randomised
 
 

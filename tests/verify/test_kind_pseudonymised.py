@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.types import Check
+from shoal.verify.report import Check
 from tests.verify.whole import check_pseudonymised
 
 ORIGINAL = pl.DataFrame(

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.errors import VerificationError
-from shoal.verify.shape import check_manifest
+from shoal.verify.manifest_schema import check_manifest
 from tests.verify.whole import check_perturbed
 
 ROWS = 400

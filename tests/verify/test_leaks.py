@@ -23,8 +23,8 @@ from shoal.io.sayable import read_columns, sayable
 from shoal.recoding.kinds import CODINGS, named
 from shoal.results import Release
 from shoal.verify.leaks import check_leaks
-from shoal.verify.types import Check
-from shoal.verify.vocabulary import OURS
+from shoal.verify.report import Check
+from shoal.verify.wording import OURS
 from tests.conftest import many
 
 SOURCE = Path(shoal.__file__).parent
@@ -259,7 +259,7 @@ def literals(path: Path) -> list[str]:
 )  # fmt: skip
 def test_our_words_are_known(module: str) -> None:
     unknown = {word for text in literals(SOURCE / module) for word in words(text)} - OURS
-    assert not unknown, f"add to verify/vocabulary.py: {' '.join(sorted(unknown))}"
+    assert not unknown, f"add to verify/wording.py: {' '.join(sorted(unknown))}"
 
 
 def test_the_words_of_kinds_are_known() -> None:
@@ -268,7 +268,7 @@ def test_the_words_of_kinds_are_known() -> None:
     said += [text for kind in kinds for text in kind.not_protected]
     said += [text or "" for one in CODINGS.values() for text in (one.name, one.words, one.not_protected, one.joinable)]
     unknown = {word for text in said for word in words(text)} - OURS
-    assert not unknown, f"add to verify/vocabulary.py: {' '.join(sorted(unknown))}"
+    assert not unknown, f"add to verify/wording.py: {' '.join(sorted(unknown))}"
 
 
 def test_the_words_of_the_page_are_known() -> None:

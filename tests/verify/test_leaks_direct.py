@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from shoal.verify.leaks import Leaks, check_leaks
-from shoal.verify.types import Check, Sayable
+from shoal.verify.report import Check, Sayable
 
 FINE = "Nothing published tells a value that was read and is not released."
 NOTHING = Sayable(declared={}, labels={})

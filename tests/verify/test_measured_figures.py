@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shoal.verify.claims import Claims, Column
+from shoal.verify.checks import _is_interval, _is_share, _paired, _problem, wilson
 from shoal.verify.figures import Counted, Template, drawn_rows, wanted_figures
-from shoal.verify.measured import _is_interval, _is_share, _paired, _problem, wilson
+from shoal.verify.manifest import Claims, Column
 
 COUNTED = Counted(
     everybody=40, alone=0.25, rows=40, answers={"s": (38, 38)}, commonest={"s": 0.5}, single={"s": 0.1},

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shoal.verify.claims import Claims, Column
-from shoal.verify.types import Check
-from shoal.verify.words import check_words, needed_codes, not_protected, statement
+from shoal.verify.manifest import Claims, Column
+from shoal.verify.report import Check
+from shoal.verify.wording import check_words, needed_codes, not_protected, statement
 
 QUASI = Column("age", "quasi", "numeric", "interval", None, None, None, ())
 SENSITIVE = Column("disease", "sensitive", "categorical", "value", None, None, None, ())

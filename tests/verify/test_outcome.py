@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.verify.outcome import TOLERANCE, Outcome, at_least, at_most
+from shoal.verify.report import TOLERANCE, Outcome, at_least, at_most
 
 LIMITS = [(0.0, 1e-12), (0.5, 1e-12), (1000.0, 1e-9), (-1000.0, 1e-9)]
 

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify import packed
-from shoal.verify.packed import Packed
-from shoal.verify.tally import Counts
+from shoal.verify import tally
+from shoal.verify.tally import Counts, Packed
 
 
 @pytest.mark.parametrize("room", [1, 1 << 12])
@@ -18,7 +17,7 @@ from shoal.verify.tally import Counts
 def test_combinations_are_counted_as_by_anybody(
     cards: tuple[int, ...], room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed, "_ROOM", room)
+    monkeypatch.setattr(tally, "_ROOM_PACKED", room)
     random = np.random.default_rng(4)
     found, plain = Packed(), Counts()
     for most in (10, 200_000, 70_000):  # beyond what is kept in one place
@@ -53,7 +52,7 @@ def test_numbers_without_a_sign_are_counted_too() -> None:
 
 def test_more_rows_of_a_combination_than_a_narrow_number_holds() -> None:
     pieces = [(np.array([7]), np.array([rows], dtype=np.uint32)) for rows in ((1 << 32) - 1, 1)]
-    keys, rows = packed._merged(pieces)
+    keys, rows = tally._merged(pieces)
     assert (keys.tolist(), rows.tolist()) == ([7], [1 << 32])
 
 

@@ -12,10 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.assigned import is_assigned
-from shoal.verify.coded import Coded
-from shoal.verify.dependence import Dependence
+from shoal.verify.dependence import Dependence, is_assigned
 from shoal.verify.person_columns import PersonColumns, PersonRoles
+from shoal.verify.values import Coded
 from tests.conftest import many
 
 QUASI = ["age", "sex", "zip"]

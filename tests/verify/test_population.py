@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify import population
-from shoal.verify.types import Verdict
+from shoal.verify.report import Verdict
+from shoal.verify.terms import size
 from tests.verify.cases import judged
 from tests.verify.test_facts import facts
 
@@ -42,7 +42,7 @@ def test_everybody_who_matches_counts_and_nobody_else() -> None:
 
 @pytest.mark.parametrize("pairs", [1, 3, 1 << 21])
 def test_classes_are_counted_alike_in_any_number_at_a_time(monkeypatch: pytest.MonkeyPatch, pairs: int) -> None:
-    monkeypatch.setattr(population, "_PAIRS", pairs)
+    monkeypatch.setattr(size, "_PAIRS", pairs)
     assert verdict(k_map(5), {"g0": 4, "g1": 5, "g2": 90}).value == 4
     assert verdict(presence(0.1, 0.5), {"g0": 4, "g1": 6, "g2": 90}).value == 0.5
 
@@ -57,7 +57,7 @@ def test_shares_from_both_sides() -> None:
 @pytest.mark.parametrize("pairs", [1, 1 << 21])
 def test_shares_of_classes_that_cover_the_same_people_add_up(monkeypatch: pytest.MonkeyPatch, pairs: int) -> None:
     """2 of the 8 of g0 and g1, and 3 of the 6 of g1 and g2: somebody of g1 may be among both."""
-    monkeypatch.setattr(population, "_PAIRS", pairs)
+    monkeypatch.setattr(size, "_PAIRS", pairs)
     cells = ["{g0|g1}"] * 2 + ["{g1|g2}"] * 3
     released = pl.DataFrame({"q": cells, "s": [value for values in CLASSES for value in values]})
     rows = {"released": released, "original": released.with_columns(q=pl.Series(["g0", "g0", "g1", "g1", "g2"]))}
@@ -85,4 +85,4 @@ def test_an_estimate_needs_no_population_and_counts_people() -> None:
 
 def test_nobody_counts_a_population_that_was_not_given() -> None:
     with pytest.raises(VerificationError, match="The population is only known at the gate"):
-        population.matching_people(facts([["a", "b"]]))
+        size.matching_people(facts([["a", "b"]]))

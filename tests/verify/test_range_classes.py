@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.verify import ranges
-from shoal.verify.claims import read_claims
 from shoal.verify.facts import Sample
+from shoal.verify.manifest import read_claims
+from shoal.verify.terms import ranges
 from tests.verify.cases import sensitive_case
 from tests.verify.whole import facts_of
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import read_claims
 from shoal.verify.gate import gate
 from shoal.verify.judge import slots
+from shoal.verify.manifest import read_claims
 from shoal.verify.recheck import recheck
 from tests.verify.cases import (
     COLUMNS,

@@ -14,7 +14,7 @@ import pytest
 
 from shoal.verify.gate import gate
 from shoal.verify.recheck import recheck
-from shoal.verify.types import GateReport
+from shoal.verify.report import GateReport
 from tests.verify.cases import (
     COLUMNS,
     check_of,

@@ -8,7 +8,7 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify.recheck import recheck
-from shoal.verify.types import GateReport
+from shoal.verify.report import GateReport
 from tests.verify.cases import check_of, failed, hospital, hospital_manifest, in_words
 
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import read_claims
 from shoal.verify.classes import Classes
 from shoal.verify.judge import Slot
+from shoal.verify.manifest import read_claims
 from shoal.verify.recheck import (
     _attested,
     _check_attested,
@@ -24,7 +24,7 @@ from shoal.verify.recheck import (
     _compared,
     recheck,
 )
-from shoal.verify.types import Check, Verdict
+from shoal.verify.report import Check, Verdict
 from tests.verify.cases import check_of, failed, hospital_case, manifest, published
 from tests.verify.test_two_tables import two_tables
 from tests.verify.whole import find_look

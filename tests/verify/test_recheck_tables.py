@@ -11,7 +11,7 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify.gate import gate
 from shoal.verify.recheck import recheck
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 from tests.verify.cases import check_of, failed, hospital, hospital_case, hospital_manifest, manifest, published
 from tests.verify.test_two_tables import COLUMNS, FIGURES, MODELS, N, changed, people, two_tables
 

@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.verify.cells import read_cells
-from shoal.verify.claims import read_claims
-from shoal.verify.inputs import Inputs
+from shoal.verify.cells import Inputs, read_cells
+from shoal.verify.manifest import read_claims
 from shoal.verify.released_values import check_members, check_types
 from tests.verify.cases import manifest
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.shape import check_manifest
+from shoal.verify.manifest_schema import check_manifest
 
 COLUMN = {"name": "q", "role": "quasi", "type": "categorical", "cells": "value"}
 VERDICT = {"model": {}, "on": None, "holds": True, "by": "rechecked", "value": 3, "limit": 3}

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 from tests.verify.cases import check_of, failed, manifest
 from tests.verify.whole import check_shifted
 

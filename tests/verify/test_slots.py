@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from shoal.verify.claims import Claims, read_claims
 from shoal.verify.judge import Slot, judge, slots, verdict_check
+from shoal.verify.manifest import Claims, read_claims
+from shoal.verify.report import Verdict
 from shoal.verify.terms.base import size_asked, term_of
-from shoal.verify.types import Verdict
 from tests.verify.cases import judged, manifest
 from tests.verify.test_facts import facts
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from shoal.recoding.cell_text import format_interval, format_set
-from shoal.verify.claims import Claims, Column
+from shoal.verify.manifest import Claims, Column
+from shoal.verify.report import Check
 from shoal.verify.spelling import check_spelling
-from shoal.verify.types import Check
 
 TOKEN = "0123456789abcdef" * 2
 

@@ -13,8 +13,8 @@ import pytest
 
 import shoal
 from shoal.errors import GateError
-from shoal.verify.coded import Coded
 from shoal.verify.staged import Changes, check_staged
+from shoal.verify.values import Coded
 from tests.verify.whole import held, parts, steady
 
 REFUSED = "The written files do not pass the gate, so they are not published: "

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError, VerificationError
-from shoal.verify.stored import check_hash, stored_batches
+from shoal.verify.folder import check_hash, stored_batches
 
 FRAME = pl.DataFrame(
     {

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.chance import is_excess
-from shoal.verify.hidden import Hidden
-from shoal.verify.strangers import _near, _numbered
+from shoal.verify.identifier_scan import _near, _numbered
+from shoal.verify.identifier_words import Hidden, is_excess
 from tests.conftest import many
 from tests.verify.whole import check_anybody, check_texts, check_words
 

@@ -15,7 +15,7 @@ from shoal.catalogue import load
 from shoal.errors import GateError, RefusalError
 from shoal.running import verify_release
 from shoal.verify.gate import gate
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 from tests.verify.cases import COLUMNS, failed, hospital_case, manifest
 from tests.verify.whole import check_anybody, check_texts, check_words
 

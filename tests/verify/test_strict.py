@@ -7,7 +7,7 @@ import re
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.strict import read_json
+from shoal.verify.manifest import read_json
 
 DEEP = "The manifest is nested more than 32 levels deep."
 LONG = "The manifest has a number of more than 40 digits."

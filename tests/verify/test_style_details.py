@@ -10,12 +10,10 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.cells import read_cells
-from shoal.verify.claims import Column
-from shoal.verify.coded import Held
-from shoal.verify.inputs import Inputs
-from shoal.verify.styles import cell_texts, exact_texts, misrepresented, value_texts
-from shoal.verify.values import encode, read_values
+from shoal.verify.cells import Inputs, read_cells
+from shoal.verify.coverage import cell_texts, exact_texts, misrepresented, value_texts
+from shoal.verify.manifest import Column
+from shoal.verify.values import Held, encode, read_values
 from tests.verify.test_cells import column
 
 # Texts

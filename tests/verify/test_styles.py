@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import read_claims
+from shoal.verify.coverage import exact_texts
 from shoal.verify.gate import gate
+from shoal.verify.manifest import read_claims
 from shoal.verify.recheck import recheck
-from shoal.verify.styles import exact_texts
-from shoal.verify.types import GateCase
+from shoal.verify.report import GateCase
 from tests.verify.cases import check_of, failed, manifest, published
 from tests.verify.whole import find_classes
 

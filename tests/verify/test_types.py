@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.verify.types import Check, GateReport, Verdict
+from shoal.verify.report import Check, GateReport, Verdict
 from tests.verify.cases import hospital_case
 
 

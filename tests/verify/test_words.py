@@ -10,8 +10,8 @@ from shoal.catalogue import load, make, names
 from shoal.errors import ParameterError
 from shoal.io.describe import statement as described
 from shoal.recoding.kinds import named
-from shoal.verify.claims import Claims, Column
-from shoal.verify.words import needed_codes, statement
+from shoal.verify.manifest import Claims, Column
+from shoal.verify.wording import needed_codes, statement
 
 MODELS: dict[str, dict[str, Any]] = {
     "k": {"k": 5},

@@ -11,27 +11,24 @@ import numpy as np
 import polars as pl
 
 from shoal.verify import hierarchies, released_values
-from shoal.verify.cells import Cells
+from shoal.verify.cells import Cells, Inputs
 from shoal.verify.checks import ExactValues
-from shoal.verify.claims import Claims
 from shoal.verify.classes import Classes, Look, Looking
-from shoal.verify.coded import Coded
-from shoal.verify.counting import Counting
+from shoal.verify.counts import Counting
 from shoal.verify.facts import Facts
 from shoal.verify.gate import gate
-from shoal.verify.hidden import Hidden
+from shoal.verify.identifier_scan import Anybody, FreeText, Names
+from shoal.verify.identifier_words import Hidden
 from shoal.verify.identifiers import OwnIdentifiers
-from shoal.verify.inputs import Inputs
+from shoal.verify.kinds.averaged import Microaggregated
 from shoal.verify.kinds.bucketised import Bucketised
-from shoal.verify.kinds.microaggregated import Microaggregated
+from shoal.verify.kinds.coded import Pseudonymised, Shifted
 from shoal.verify.kinds.perturbed import Perturbed
-from shoal.verify.kinds.pseudonymised import Pseudonymised
 from shoal.verify.kinds.randomised import Randomised
-from shoal.verify.kinds.shifted import Shifted
-from shoal.verify.strangers import Anybody, FreeText, Names
+from shoal.verify.manifest import Claims
+from shoal.verify.report import Check, GateCase, GateReport, Rows
 from shoal.verify.tally import Numbering
-from shoal.verify.types import Check, GateCase, GateReport, Rows
-from shoal.verify.values import encode, read_values
+from shoal.verify.values import Coded, encode, read_values
 
 ALL = 1 << 30
 

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from shoal.checking.sources import Source
 from shoal.errors import ShoalError
 from shoal.io.gating import naming, refusal_of
-from shoal.verify.coded import Coded
-from shoal.verify.hidden import Hidden
-from shoal.verify.named import Named
-from shoal.verify.strangers import Anybody
+from shoal.verify.identifier_scan import Anybody
+from shoal.verify.identifier_words import Hidden
+from shoal.verify.identifiers import Named
 from shoal.verify.tally import Numbering
+from shoal.verify.values import Coded
 
 
 def named(source: Source, accepted: Collection[str]) -> list[ShoalError]:

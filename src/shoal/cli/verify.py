@@ -13,7 +13,7 @@ from shoal.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
     from shoal.vault.signing import Signed
-    from shoal.verify.types import GateReport
+    from shoal.verify.report import GateReport
 
 
 def verify(

@@ -14,7 +14,7 @@ from shoal.io.normal import MISSING
 from shoal.io.workbook import read_workbook, sheet_names, write_workbook
 from shoal.params import choice
 from shoal.verify.folder import read_folder
-from shoal.verify.types import Check
+from shoal.verify.report import Check
 
 COPIES = ("xlsx", "sav", "dta")
 FILES = tuple(f"{table}.{kind}" for table in ("release", "sensitive") for kind in COPIES)

@@ -16,11 +16,11 @@ from shoal.io.describe import Promised, inferred_types, uncoded_columns, whole_h
 from shoal.recoding.publish import Output, Published, behind_representatives
 from shoal.recoding.recoded import Released
 from shoal.recoding.snap import declared_steps, grids
-from shoal.verify.coded import Coded
 from shoal.verify.gate import gate
+from shoal.verify.identifier_scan import FreeText
 from shoal.verify.person_columns import PersonColumns, PersonRoles
-from shoal.verify.strangers import FreeText
-from shoal.verify.types import Check, GateCase, GateReport, Verdict
+from shoal.verify.report import Check, GateCase, GateReport, Verdict
+from shoal.verify.values import Coded
 
 _REMEDY = "drop, clean or generalise the column"
 _REMEDIES = {"W-ROWS": "name the column that tells people apart as 'subject' under [roles]"}

@@ -15,7 +15,7 @@ from shoal.data.table import read_part, spilling
 from shoal.errors import GateError
 from shoal.io.files import write_frame
 from shoal.io.formulas import count_formulas
-from shoal.verify.coded import plain
+from shoal.verify.values import plain
 
 # Rows of a row group of a Parquet file, whatever the batches were.
 _GROUP = 1 << 18

@@ -39,7 +39,7 @@ from shoal.params import choice
 from shoal.results import Gated, Release
 from shoal.verify.folder import MANIFEST, read_folder
 from shoal.verify.leaks import Shown, check_leaks
-from shoal.verify.shape import REPORT
+from shoal.verify.manifest_schema import REPORT
 from shoal.verify.staged import check_staged
 
 PUBLIC = (MANIFEST, REPORT, *(f"{table}.{format}" for table in ("release", "sensitive") for format in FORMATS), *FILES)

@@ -12,7 +12,7 @@ from shoal.data.domain import Domain
 from shoal.data.table import Table, held_dates
 from shoal.data.texts import told
 from shoal.io.vouching import said_by_plugins
-from shoal.verify.types import Sayable
+from shoal.verify.report import Sayable
 
 
 def read_columns(table: Table) -> dict[str, list[pl.Series]]:

@@ -13,7 +13,7 @@ from shoal.engines.external_rows import KeptRows, StoredBatch
 from shoal.recoding.cells import CellColumn
 from shoal.recoding.recoded import Released
 from shoal.verify.gate import looked_up
-from shoal.verify.types import Batch, Rows
+from shoal.verify.report import Batch, Rows
 
 
 def person_frames(rows: KeptRows) -> Iterator[pl.DataFrame]:

@@ -62,8 +62,8 @@ from shoal.utility.base import every_score, release_facts
 from shoal.utility.research_table import refuse_broken, research_facts, researched
 from shoal.verify.gate import Gate
 from shoal.verify.leaks import Leaks
+from shoal.verify.report import Batch, Setting
 from shoal.verify.staged import check_staged
-from shoal.verify.types import Batch, Setting
 from shoal.version import VERSION
 
 # Bytes that a run may take where nobody says.

@@ -31,7 +31,7 @@ from shoal.pipeline import Progress
 from shoal.recoding.secrets import Secret
 from shoal.streaming.recipes import opened_on, stream_of
 from shoal.streaming.unserved import CLUSTER, refuse_unserved
-from shoal.verify.types import Check, Verdict
+from shoal.verify.report import Check, Verdict
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

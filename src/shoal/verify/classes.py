@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from shoal.verify.claims import Claims
-from shoal.verify.coded import Coded, Held, plain
-from shoal.verify.styles import cell_texts
+from shoal.verify.coverage import cell_texts
+from shoal.verify.manifest import Claims
 from shoal.verify.tally import Numbering
-from shoal.verify.values import MISSING, STAR, canonical, distinct, encode, group_rows, is_text
+from shoal.verify.values import MISSING, STAR, Coded, Held, canonical, distinct, encode, group_rows, is_text, plain
 
 # Of a whole number, those that hold what is packed into it.
 _BITS = 63

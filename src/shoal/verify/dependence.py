@@ -15,11 +15,364 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.verify.assigned import numbers_of, shown_texts
-from shoal.verify.coded import Coded, Held
-from shoal.verify.keys import add_counts
-from shoal.verify.spread import MOST, Ends, Marginal, Spread, concat_ends, spread_of
 from shoal.verify.tally import Counts
+from shoal.verify.values import Coded, Held, add_counts, is_text, key_runs
+
+# ----------------------------------------
+# Whether the different values of a column were assigned, as numbers of people are, or measured.
+#
+# Assigned are texts that nearly nobody shares and whole numbers that avoid each other: where so many people have
+# neighbouring numbers, some would have the same one by chance. Numbers with decimals, dates and times are
+# measurements.
+
+
+# Fewer different values tell nothing of a form.
+FEWEST = 20
+# Neighbours that are counted, and how many people would share a number where so many are neighbours: the chance that
+# nobody does is e to the power of minus that.
+_STEPS = 10
+_SHARED, _SOME = 9 * math.log(10), 5.0
+# Numbers of so many digits that are spread evenly over all numbers of that length.
+_DIGITS, _EVEN, _EVEN_LIMIT, _EVENLY = 5, 50, 1.36, 0.15
+_NEARLY = 0.95
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_YEAR = r"(1[89]|20)\d\d"
+# Dates, months and times, alone or with a time behind; spans of years.
+_DATE = (
+    r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d{1,3}:\d\d(:\d\d([.,]\d+)?)?"
+    rf"|(\d\d? )?\p{{L}}{{3,9}}\.?[ -]?(\d\d?,? )?{_YEAR}|\d{{4}} ?[QqMmWw]\d\d?|{_YEAR}[/–-](\d\d|{_YEAR})"
+    r"|\d\d?[- .]\p{L}{3,9}\.?[- ]\d{2,4}|\d{4}[- ]\p{L}{3,9}\.?|\d\d?/\d\d?-(\d\d?/)?\d\d?/\d{2,4})"
+    r"([T ,]+\d\d?[:.]\d\d.*)?$"
+)
+# Letters and so many digits, all of one length.
+_CODE = r"^\p{L}+[-_/ ]?\d{4,}$"
+# Groups with digits, or of a single letter, which names of people and streets do not have; and addresses of mail.
+_IN_GROUPS = r"^((\S*\d\S*|\p{L}|[()+-]+)( +|$))+$|^[^\s@,;|]+@[^\s@,;|]+$"
+_DIGIT_OR_MAIL = r"[\d@]"
+# A serial number within a year, and two numbers beside each other, such as a blood pressure or a score.
+_OF_YEAR = rf"^{_YEAR} ?[/–-] ?\d+$|^\d+ ?[/–-] ?{_YEAR}$"
+_RATIO = r"^\d{1,4}([.,]\d+)? ?[/x:–-] ?\d{1,4}([.,]\d+)?$"
+_YEARS = (1800, 2100)
+_DATED = r"^\d{4}-\d\d-\d\d"
+
+
+def is_assigned(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -> bool:
+    """Whether different values, as texts, were assigned to people.
+
+    Parameters
+    ----------
+    shared
+        Rows whose value somebody else has too, as a share of the different values.
+    known
+        Whether it is known that each value belongs to one person, so that some evidence of a form does.
+    """
+    cells = _cells(texts)
+    if cells.len() < FEWEST or _most(cells, _DATE):
+        return False
+    if has_number_form(cells, shared, known=known):
+        return True
+    numbers = _most(cells, _RATIO) or _most(_bare(cells), _NUMBER)
+    return not numbers and not _most(_bare(cells).str.replace_all(r"[\s_'%,$€£<>~+-]", ""), _NUMBER)
+
+
+def has_number_form(texts: pl.Series, shared: float = 0.0, *, known: bool = False) -> bool:
+    """Whether different values have the form of numbers that were assigned: codes, or whole numbers of one register."""
+    cells = _cells(texts)
+    if _most(cells, _CODE) and cells.str.len_chars().n_unique() == 1:
+        return True
+    if cells.len() < FEWEST or _most(cells, _DATE):
+        return False
+    bare = _bare(cells)
+    if _most(bare, _NUMBER):
+        return _are_numbers(bare, shared, _SOME if known else _SHARED)
+    return _has_fixed_form(cells) or _most(cells, _OF_YEAR)
+
+
+def are_codes(texts: pl.Series) -> bool:
+    """Whether values are numbers, codes or addresses of mail, and neither names nor dates."""
+    cells = texts.drop_nulls().str.strip_chars()
+    if not len(cells) or _most(cells, _DATE) or not (_most(cells, _IN_GROUPS) and _most(cells, _DIGIT_OR_MAIL)):
+        return False
+    numbers = cells.cast(pl.Int64, strict=False)
+    return bool(numbers.null_count()) or not _are_dates(numbers.to_numpy())
+
+
+def _cells(texts: pl.Series) -> pl.Series:
+    """Different cells, without blanks around them."""
+    cells = texts.drop_nulls().str.strip_chars()
+    return cells.filter(cells != "").unique()
+
+
+def _bare(cells: pl.Series) -> pl.Series:
+    """Cells without the letters that all of them begin or end with: a unit, or the letters of a code."""
+    for pattern in (r"^\D*?\p{L}\D*", r"\s?[\p{L}%°]\D*$"):
+        edge = cells.str.extract(f"({pattern})", 1)
+        if edge.null_count() == 0 and edge.n_unique() == 1:
+            cells = cells.str.replace(pattern, "")
+    return cells
+
+
+def _are_numbers(cells: pl.Series, shared: float, level: float) -> bool:
+    """Whether numbers were assigned."""
+    whole = cells.filter(cells.str.contains(r"^\d+$"))
+    if whole.len() < _NEARLY * cells.len():
+        return False
+    lengths = whole.str.len_chars()
+    if lengths.n_unique() == 1 and lengths[0] > 1 and whole.str.starts_with("0").any():
+        return True
+    numbers = np.unique(whole.cast(pl.Int64, strict=False).drop_nulls().to_numpy())
+    if len(numbers) < FEWEST or _are_dates(numbers):
+        return False
+    return _avoid_each_other(numbers, shared, level) or _fill_evenly(numbers)
+
+
+def _are_dates(numbers: np.ndarray) -> bool:
+    """Whether whole numbers are years, or days written as YYYYMMDD, YYMMDD or YYYYMM."""
+    inside = [_YEARS[0] <= numbers, numbers <= _YEARS[1]]
+    if np.mean(inside[0] & inside[1]) >= _NEARLY:
+        return True
+    month, day = numbers // 100 % 100, numbers % 100
+    in_month = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    days = in_month & (numbers // 10000 >= _YEARS[0]) & (numbers // 10000 <= _YEARS[1])
+    # Two digits for the year: numbers that follow one another would leave the days of a month.
+    short = in_month & (numbers >= 100_000) & (numbers < 1_000_000) & (len(np.unique(month)) > 1)
+    months = (numbers // 100 >= _YEARS[0]) & (numbers // 100 <= _YEARS[1]) & (day >= 1) & (day <= 12)
+    return any(bool(np.mean(found) >= _NEARLY) for found in (days, short, months))
+
+
+def _avoid_each_other(numbers: np.ndarray, shared: float, level: float) -> bool:
+    """Whether more people have neighbouring numbers than could be without sharing some, were they drawn by chance."""
+    steps = np.diff(numbers)
+    scaled = (numbers - numbers[0]) // np.gcd.reduce(steps)
+    near = sum(int(np.isin(scaled + step, scaled, assume_unique=True).sum()) for step in range(1, _STEPS + 1))
+    expected = near / _STEPS / 2
+    return expected >= level and shared * len(numbers) < 0.2 * expected
+
+
+def _fill_evenly(numbers: np.ndarray) -> bool:
+    """Whether long numbers are spread evenly over all numbers of their length, as drawn ones are."""
+    n, digits = len(numbers), len(str(numbers[0]))
+    if n < _EVEN or digits < _DIGITS or digits != len(str(numbers[-1])) or numbers[0] < 0:
+        return False
+    low, high = 10 ** (digits - 1), 10**digits
+    places = (numbers - low) / (high - low)
+    ends = np.arange(1, n + 1) / n
+    gap = max(float(np.max(ends - places)), float(np.max(places - ends + 1 / n)))
+    return gap < min(_EVENLY, _EVEN_LIMIT / math.sqrt(n))
+
+
+def _has_fixed_form(cells: pl.Series) -> bool:
+    """Whether numbers in groups have one form and many digits, as numbers of insurances and telephones do."""
+    forms = cells.str.replace_all(r"\d", "0").value_counts(sort=True)
+    if forms["count"][0] < _NEARLY * cells.len():
+        return False
+    form = str(forms[forms.columns[0]][0])
+    return form.count("0") >= 7 and "," not in form and "." not in form and bool(set(form) - {"0"})
+
+
+def _most(cells: pl.Series, pattern: str) -> bool:
+    return bool(cells.str.contains(pattern).mean() >= _NEARLY)  # type: ignore[operator]
+
+
+def numbers_of(cells: pl.Series) -> pl.Series:
+    """The numbers behind cells, days for dates, null for others."""
+    kind = cells.dtype
+    if kind.is_numeric() or kind == pl.Boolean:
+        return cells.cast(pl.Float64).fill_nan(None)
+    if kind == pl.Date or isinstance(kind, pl.Datetime):
+        return cells.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / 86_400_000_000
+    if not is_text(kind):
+        return pl.Series([None], dtype=pl.Float64).new_from_index(0, len(cells))
+    texts = pl.col("text").str.strip_chars()
+    days = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us")).dt.epoch("us")
+    numbers = texts.str.contains(r"^[+-]?\d*\.?\d+([eE][+-]?\d+)?$")
+    return cells.cast(pl.String).to_frame("text").select(
+        pl.when(numbers).then(texts.cast(pl.Float64, strict=False))
+        .when(texts.str.contains(_DATED)).then(days.cast(pl.Float64) / 86_400_000_000)
+    ).to_series()  # fmt: skip
+
+
+def shown_texts(cells: pl.Series) -> pl.Series:
+    """Cells as texts that tell their form."""
+    if cells.dtype.is_float():
+        whole = (cells == cells.floor()) & cells.is_finite()
+        digits = cells.set((~whole).fill_null(True), None).cast(pl.Int64, strict=False).cast(pl.String)
+        return digits.fill_null(cells.cast(pl.String))
+    return cells.cast(pl.String).str.slice(0, 64)
+
+
+# ----------------------------------------
+# How far the rows of one value of a column lie apart in another column, compared with rows of different people.
+
+
+# Sizes from here on count as this one: rows of so many people differ in whatever differs at all.
+MOST = 64
+_GRID = 256
+_PARTS = ("rows", "known", "low", "high", "least", "most")
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How far the rows of one value lie apart in another column, over all values of several rows.
+
+    Attributes
+    ----------
+    share
+        Observed spread, as a share of what rows of different people have: 0 where each value fixes the column.
+    evidence
+        -ln of the chance to see so little, were the two columns independent: Hoeffding's bound over disjoint pairs, or
+        for numbers Fisher's method over the ranges of all values.
+    by_value
+        The same with one term a value, so that it is large only where there are many values.
+    """
+
+    share: float
+    evidence: float
+    by_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The smallest and largest cell of every other column, for each of some values: as numbers, and as hashes.
+
+    Attributes
+    ----------
+    rows
+        Rows of each value.
+    known
+        Rows that have a number, by column.
+    low, high
+        Numbers, nan where there is none; one row a value, one column an other column.
+    least, most
+        Hashes, by which cells of any kind are the same or not.
+    """
+
+    rows: np.ndarray
+    known: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    def take(self, places: np.ndarray) -> Ends:
+        """Some of the values."""
+        return Ends(*(getattr(self, name)[places] for name in _PARTS))
+
+    def together(self, groups: np.ndarray) -> tuple[Ends, np.ndarray]:
+        """Values of one group as one, in the order of the groups, and the first value of each."""
+        order = np.argsort(groups, kind="stable")
+        begins = key_runs(groups[order])
+        if not len(order):
+            return self, order
+        found = Ends(
+            np.add.reduceat(self.rows[order], begins),
+            np.add.reduceat(self.known[order], begins, axis=0),
+            np.fmin.reduceat(self.low[order], begins, axis=0),
+            np.fmax.reduceat(self.high[order], begins, axis=0),
+            np.minimum.reduceat(self.least[order], begins, axis=0),
+            np.maximum.reduceat(self.most[order], begins, axis=0),
+        )
+        return found, order[begins]
+
+
+class Marginal:
+    """How often the cells of a column occur, from a sample of rows."""
+
+    def __init__(self, sample: Ends, at: int, *, numeric: bool) -> None:
+        self.at, self.numeric = at, numeric
+        cells = sample.low[:, at] if numeric else sample.least[:, at]
+        self._ordered = np.sort(cells[~np.isnan(cells)] if numeric else cells)
+        begins = key_runs(self._ordered)
+        self.card = len(begins)
+        self.shares = np.diff(begins, append=len(self._ordered)) / max(len(self._ordered), 1)
+
+    def spread(self, ends: Ends) -> tuple[np.ndarray, np.ndarray]:
+        """How far apart the cells of each value lie, and how many rows have one; of values with several such rows.
+
+        That is the share of people between them, or 1 where they differ at all.
+        """
+        if not self.numeric:
+            return self.differing(ends)
+        several = ends.known[:, self.at] > 1
+        low, high = ends.low[several, self.at], ends.high[several, self.at]
+        return self._rank(high) - self._rank(low), ends.known[several, self.at]
+
+    def differing(self, ends: Ends) -> tuple[np.ndarray, np.ndarray]:
+        """Whether the cells of each value differ at all, and how many rows have one."""
+        whole = ends.known[:, self.at] == ends.rows if self.numeric else np.ones(len(ends.rows), dtype=bool)
+        return (ends.least[whole, self.at] != ends.most[whole, self.at]).astype(float), ends.rows[whole]
+
+    def range_evidence(self, ends: Ends) -> float:
+        """-ln of the chance that the ranges of all values are so narrow; 0 where cells are no numbers.
+
+        The ranges of independent values have chances that are uniform or larger, so that the sum of their -ln is at
+        most that of a gamma variable (Fisher's method), which Chernoff's bound is taken of.
+        """
+        if not self.numeric:
+            return 0.0
+        several = ends.known[:, self.at] > 1
+        rows = np.minimum(ends.known[several, self.at], MOST)
+        before = np.searchsorted(self._ordered, ends.low[several, self.at], side="left")
+        through = np.searchsorted(self._ordered, ends.high[several, self.at], side="right")
+        wide = np.maximum((through - before) / max(len(self._ordered), 1), 1e-9)
+        # Of so many numbers between 0 and 1, the chance that their range is at most this.
+        chance = np.minimum(wide ** (rows - 1) * (rows - (rows - 1) * wide), 1.0)
+        total, count = float(-np.log(chance).sum()), len(rows)
+        return total - count - count * math.log(total / count) if total > count > 0 else 0.0
+
+    def _rank(self, numbers: np.ndarray) -> np.ndarray:
+        before = np.searchsorted(self._ordered, numbers, side="left")
+        through = np.searchsorted(self._ordered, numbers, side="right")
+        return (before + through) / (2 * max(len(self._ordered), 1))
+
+    @cached_property
+    def by_chance(self) -> np.ndarray:
+        """The expected spread of so many rows of different people, by their number."""
+        sizes = np.arange(MOST + 1)[:, None]
+        if not self.numeric:
+            return 1.0 - (self.shares**sizes).sum(axis=1)
+        ends = np.cumsum(self.shares)
+        if len(ends) > _GRID:
+            ends = ends[np.linspace(0, len(ends) - 1, _GRID).astype(int)]
+        starts = np.concatenate([[0.0], ends[:-1]])
+        middle = (starts + ends) / 2
+        highest = (middle * (ends**sizes - starts**sizes)).sum(axis=1)
+        lowest = (middle * ((1 - starts) ** sizes - (1 - ends) ** sizes)).sum(axis=1)
+        return np.maximum(highest - lowest, 0.0)
+
+
+def spread_of(ends: Ends, column: Marginal) -> Spread:
+    """How far rows of one value lie apart in a column."""
+    spread, rows = column.spread(ends)
+    expected = float(column.by_chance[np.minimum(rows, MOST)].sum())
+    apart, differ = (spread, rows, column.by_chance[2]), (*column.differing(ends), 1 - (column.shares**2).sum())
+    return Spread(
+        share=float(spread.sum()) / expected if expected > 0 else 1.0,
+        evidence=max(_of_pairs(*apart), _of_pairs(*differ), column.range_evidence(ends)),
+        by_value=_evidence(float(spread.sum()), expected, len(rows)),
+    )
+
+
+def concat_ends(parts: Sequence[Ends]) -> Ends:
+    if len(parts) == 1:
+        return parts[0]
+    return Ends(*(np.concatenate([getattr(part, name) for part in parts]) for name in _PARTS))
+
+
+def _of_pairs(spread: np.ndarray, rows: np.ndarray, by_chance: float) -> float:
+    """-ln of the chance that disjoint pairs of the rows of all values lie so close."""
+    pairs = rows // 2
+    count = int(pairs.sum())
+    return _evidence(float((spread * pairs).sum()), by_chance * count, count)
+
+
+def _evidence(seen: float, expected: float, count: int) -> float:
+    """-ln of the chance that a sum of so many independent numbers of 0 to 1 is so small (Hoeffding)."""
+    if seen >= expected or not count:
+        return 0.0
+    low, mean = seen / count, min(expected / count, 1 - 1e-9)
+    return count * ((low * math.log(low / mean) if low > 0 else 0.0) + (1 - low) * math.log((1 - low) / (1 - mean)))
+
 
 # The largest spread of rows that lie close together, of what chance gives.
 CLOSE = 0.5

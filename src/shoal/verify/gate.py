@@ -17,15 +17,14 @@ import polars as pl
 from shoal.errors import VerificationError
 from shoal.verify.accounts import Accounts, is_outside
 from shoal.verify.checks import check_codes, check_columns, no_figures
-from shoal.verify.claims import Claims, read_claims
-from shoal.verify.coded import Coded, numbered
-from shoal.verify.comparison import Comparison
-from shoal.verify.forms import no_origin
+from shoal.verify.comparison import Comparison, Readings
 from shoal.verify.hierarchies import check_hierarchies, shown_parts
 from shoal.verify.identifiers import check_identifier_names
-from shoal.verify.readings import Readings
+from shoal.verify.kinds.generalised import no_origin
+from shoal.verify.manifest import Claims, read_claims
+from shoal.verify.report import Batch, Check, GateCase, GateReport, Rows, Setting
 from shoal.verify.tally import BATCH, Numbering
-from shoal.verify.types import Batch, Check, GateCase, GateReport, Rows, Setting
+from shoal.verify.values import Coded, numbered
 
 
 def gate(case: GateCase, batch: int = BATCH) -> GateReport:

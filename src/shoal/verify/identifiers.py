@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.verify.chance import LEVEL, is_excess
-from shoal.verify.coded import Coded, Held
-from shoal.verify.folded import cell_texts, dates
-from shoal.verify.hidden import Hidden, Owners
-from shoal.verify.types import Check
+from shoal.verify.folding import cell_texts, dates
+from shoal.verify.identifier_scan import FreeText, Names
+from shoal.verify.identifier_words import LEVEL, Hidden, Owners, is_excess
+from shoal.verify.report import Check
+from shoal.verify.values import Coded, Held
 
 _WORD = r"[\p{L}\p{N}]+"
 # Numbers that count on in both columns, as rows and days of a month do, differ by the same again and again: so far
@@ -306,3 +306,36 @@ def _mentions(manifest: Mapping[str, Any], name: str) -> bool:
     sentences = [manifest.get("statement", ""), *manifest.get("not_protected", ())]
     quoted = any(f"{mark}{name}{mark}" in str(sentence) for sentence in sentences for mark in ("'", '"', "`"))
     return name in [*columns, *targets, *accepted] or quoted
+
+
+# ----------------------------------------
+# Whether the rows of a table that would be published name anybody: their own owners, and anybody else.
+
+
+class Named:
+    """One table, looked at batch by batch.
+
+    Parameters
+    ----------
+    read
+        Columns that are published as they were read: they hold no words of names, and no text that could say anything.
+    """
+
+    def __init__(self, hidden: Hidden, read: Sequence[str]) -> None:
+        self._own, self._names, self._texts = OwnIdentifiers(hidden), Names(hidden), FreeText()
+        self._read = read
+
+    def see(self, batch: Coded, hidden: Sequence[pl.Series]) -> None:
+        """Look at a batch, and at what is hidden of its rows."""
+        self._own.see(batch, hidden)
+        read = batch.select([name for name in self._read if name in batch.frame.columns])
+        self._names.see(read, hidden)
+        self._texts.see(read)
+
+    def own(self) -> Check:
+        """What was found of the rows' own identifiers."""
+        return self._own.check()
+
+    def read(self, accepted: Collection[str]) -> list[Check]:
+        """What was found in columns that are published as they were read."""
+        return [*self._names.checks(accepted), *self._texts.checks(accepted)]

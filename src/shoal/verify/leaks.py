@@ -14,12 +14,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
-from shoal.verify.coded import Coded
+from shoal.verify.folder import read_csv
 from shoal.verify.mentions import Mention, figures, manifest_mentions, page_mentions, phrase, phrases
-from shoal.verify.stored import read_csv
-from shoal.verify.types import Check, Sayable
-from shoal.verify.values import MISSING, STAR, canonical, encode, is_text
-from shoal.verify.vocabulary import OURS
+from shoal.verify.report import Check, Sayable
+from shoal.verify.values import MISSING, STAR, Coded, canonical, encode, is_text
+from shoal.verify.wording import OURS
 
 MANIFEST, PAGE = "manifest.json", "report.html"
 _TABLES = (".csv", ".parquet")

@@ -12,11 +12,10 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.verify.assigned import FEWEST, are_codes, has_number_form, is_assigned
-from shoal.verify.coded import Coded
-from shoal.verify.dependence import FIXED, Dependence, Values
+from shoal.verify.dependence import FEWEST, FIXED, Dependence, Values, are_codes, has_number_form, is_assigned
+from shoal.verify.report import Check
 from shoal.verify.tally import Numbering
-from shoal.verify.types import Check
+from shoal.verify.values import Coded
 
 # Share of the rows, or people, that have a value of their own.
 _OWN = 0.9

@@ -11,11 +11,10 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from shoal.verify.cells import ENDS, Cells
-from shoal.verify.claims import Claims, Column
-from shoal.verify.inputs import Inputs
+from shoal.verify.cells import ENDS, Cells, Inputs
+from shoal.verify.manifest import Claims, Column
+from shoal.verify.report import Check
 from shoal.verify.terms.base import size_asked
-from shoal.verify.types import Check
 
 _CLOSE = 1e-9
 # Spelt so, a number is one to everybody; a leading zero is lost by a number, so that texts with one are none.

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from shoal.verify.cells import parse_ends, parse_set, parse_text
-from shoal.verify.claims import Claims, Column
-from shoal.verify.types import Check
+from shoal.verify.manifest import Claims, Column
+from shoal.verify.report import Check
 from shoal.verify.values import MISSING, STAR, canonical, encode
 
 # Keyed digests of 128 to 256 bits, in hexadecimal.

@@ -8,10 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import GateError, VerificationError
-from shoal.verify.coded import Coded
 from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
-from shoal.verify.values import MISSING, is_text
+from shoal.verify.values import MISSING, Coded, is_text
 
 
 def check_staged(

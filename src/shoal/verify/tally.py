@@ -5,22 +5,220 @@ Numbers do not depend on where one batch ends and the next begins, so that nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from shoal.verify.coded import Coded, Held
-from shoal.verify.keys import add_counts, count_rows, in_order
-from shoal.verify.packed import Packed
-from shoal.verify.seen import Seen
-from shoal.verify.values import canonical, encode, group_rows
+from shoal.verify.values import Coded, Held, add_counts, canonical, count_rows, encode, group_rows, in_order, key_runs
+
+# ----------------------------------------
+# Combinations of whole numbers, each as one number, counted in twelve bytes a combination.
+#
+# They are kept apart by their first number, a class, so that no more than the combinations of some classes are ever
+# put in order at once.
+
+
+# Bits of a word for the first number, as far as it does not say where a combination is kept, and for all others.
+_FIRST, _OTHERS = 16, 47
+# Combinations that came since are put in order with those before when they are so many, and then half as many again.
+_ROOM_PACKED = 1 << 12
+
+Piece = tuple[np.ndarray, np.ndarray]
+
+
+class Packed:
+    """How often each combination of some columns of whole numbers from 0 on occurred."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        # By the high bits of the first number: combinations in ascending order with their rows, and what came since.
+        self._pieces: dict[int, list[Piece]] = {}
+
+    @staticmethod
+    def fits(columns: Mapping[str, np.ndarray]) -> bool:
+        """Whether each of some numbers has its place in a word; what is below 0 has none."""
+        first, *others = columns.values()
+        small = all(int(column.max(initial=0)) < 1 << _width(len(others)) for column in others)
+        small = small and int(first.max(initial=0)) < 1 << 63
+        return small and all(int(column.min(initial=0)) >= 0 for column in columns.values())
+
+    @property
+    def size(self) -> int:
+        """How many combinations are kept, some of them perhaps more than once."""
+        return sum(keys.size for pieces in self._pieces.values() for keys, _ in pieces)
+
+    def see(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Count rows."""
+        self._names = list(columns)
+        first, *others = columns.values()
+        keys = first.astype(np.int64) & ((1 << _FIRST) - 1)
+        for column in others:
+            keys = keys << _width(len(others)) | column.astype(np.int64)
+        for at, mine in _by_place(first.astype(np.int64) >> _FIRST):
+            found, rows = np.unique(keys[mine], return_counts=True)
+            pieces = self._pieces.setdefault(at, [])
+            pieces.append((found, _narrow(rows)))
+            came = sum(more.size for more, _ in pieces[1:])
+            if came > max(_ROOM_PACKED, pieces[0][0].size // 2):
+                self._pieces[at] = [_merged(pieces)]
+
+    def taken(self) -> pl.DataFrame:
+        """The combinations in ascending order, and the ``rows`` of each; nothing is kept of them here."""
+        for at, pieces in self._pieces.items():
+            self._pieces[at] = [_merged(pieces)]
+        total, others, at = self.size, len(self._names) - 1, 0
+        found = {name: np.empty(total, dtype=np.int64) for name in (*self._names, "rows")}
+        width = _width(others)
+        for place in sorted(self._pieces):
+            ((keys, counts),) = self._pieces.pop(place)
+            part = slice(at, at + keys.size)
+            for name in reversed(self._names[1:]):
+                found[name][part] = keys & ((1 << width) - 1)
+                keys = keys >> width
+            found[self._names[0]][part] = keys | place << _FIRST
+            found["rows"][part] = counts
+            at += keys.size
+        return pl.DataFrame(found)
+
+
+def _width(others: int) -> int:
+    return _OTHERS // max(others, 1)
+
+
+def _by_place(place: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each of the different places, and where it stands."""
+    # Short numbers are put in order in one go over them.
+    order = np.argsort(place.astype(np.uint16) if place.max(initial=0) < 1 << 16 else place, kind="stable")
+    for mine in np.split(order, key_runs(place[order])[1:]) if order.size else ():
+        yield int(place[mine[0]]), mine
+
+
+def _merged(pieces: list[Piece]) -> Piece:
+    """Several pieces as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    keys = np.concatenate([keys for keys, _ in pieces])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = key_runs(keys)
+    counts = np.concatenate([counts for _, counts in pieces])[order]
+    rows = np.add.reduceat(counts, first, dtype=np.int64)
+    return keys[first], _narrow(rows)
+
+
+def _narrow(rows: np.ndarray) -> np.ndarray:
+    return rows.astype(np.uint32) if rows.max(initial=0) < 1 << 32 else rows
+
+
+# ----------------------------------------
+# Different rows that come bit by bit, found again by their hashes and compared.
+#
+# They are kept in runs, each longer than twice the next, so that a look takes hardly longer the more rows are
+# known, and every row is put in order a few times in all.
+
+
+# Besides those of lists and records, types that are left to a join.
+_UNHASHED = (pl.Categorical, pl.Enum, pl.Decimal, pl.Object, pl.Null)
+
+
+class _Run(NamedTuple):
+    """Rows that came one after another, from the ``start``-th on; their hashes ascend, each with a place among them."""
+
+    start: int
+    rows: pl.DataFrame
+    keys: np.ndarray
+    places: np.ndarray
+
+    def followed(self, more: _Run) -> _Run:
+        """These rows and those that came next."""
+        keys = np.concatenate([self.keys, more.keys])
+        order = np.argsort(keys, kind="stable")
+        places = np.concatenate([self.places, more.places + np.uint32(self.rows.height)])
+        return _Run(self.start, pl.concat([self.rows, more.rows], rechunk=True), keys[order], places[order])
+
+
+class Seen:
+    """Different rows in the order in which they came, by exact equality; null equals null."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._runs: list[_Run] = []
+        self._fresh: list[pl.DataFrame] = []
+        self._hashed = True
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """All of them."""
+        found = [*(run.rows for run in self._runs), *self._fresh]
+        return pl.concat(found) if found else pl.DataFrame()
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Take in rows that differ from each other and from those before."""
+        if rows.height or not self.count:
+            self._fresh.append(rows)
+        self.count += rows.height
+
+    def find(self, wanted: pl.DataFrame) -> np.ndarray:
+        """int64 place of each row, -1 for one that is none of them."""
+        if not self.count:
+            return np.full(wanted.height, -1, dtype=np.int64)
+        if self._hashed and wanted.width and all(map(_has_hash, wanted.dtypes)):
+            self._index()
+            if all(run.rows.schema == wanted.schema for run in self._runs):
+                found = self._looked_up(wanted)
+                if found is not None:
+                    return found
+                self._hashed = False  # two rows of one hash
+        known = self.rows.with_row_index("\x00")
+        joined = wanted.join(known, on=wanted.columns, how="left", nulls_equal=True, maintain_order="left")["\x00"]
+        return joined.cast(pl.Int64).fill_null(-1).to_numpy().copy()
+
+    def _index(self) -> None:
+        """Put rows that came since in order."""
+        for rows in self._fresh:
+            start = sum(run.rows.height for run in self._runs)
+            keys = rows.hash_rows().to_numpy()
+            order = np.argsort(keys, kind="stable")
+            self._runs.append(_Run(start, rows, keys[order], order.astype(np.uint32)))
+        self._fresh = []
+        while len(self._runs) > 1 and 2 * self._runs[-1].keys.size > self._runs[-2].keys.size:
+            last = self._runs.pop()
+            self._runs[-1] = self._runs[-1].followed(last)
+
+    def _looked_up(self, wanted: pl.DataFrame) -> np.ndarray | None:
+        """The same by hashes; None where two different rows have one."""
+        found = np.full(wanted.height, -1, dtype=np.int64)
+        keys = wanted.hash_rows().to_numpy()
+        order = np.argsort(keys)
+        keys = keys[order]
+        for run in self._runs:
+            if not run.keys.size:
+                continue
+            at = np.minimum(np.searchsorted(run.keys, keys), run.keys.size - 1)
+            hits = np.flatnonzero(run.keys[at] == keys)
+            places, mine = run.places[at[hits]], order[hits]
+            if not _same(run.rows[places], wanted[mine]):
+                return None
+            found[mine] = run.start + places.astype(np.int64)
+        return found
+
+
+def _has_hash(kind: pl.DataType) -> bool:
+    """Whether equal cells of a type are known to have one hash."""
+    return not kind.is_nested() and not isinstance(kind, _UNHASHED)
+
+
+def _same(left: pl.DataFrame, right: pl.DataFrame) -> bool:
+    return all(left[name].eq_missing(right[name]).all() for name in left.columns)
+
 
 # Rows that are looked at in one go, of a table that is in memory.
 BATCH = 1 << 18
 # Parts are put together when there are so many rows of them, and then when there are thrice as many as were left.
-_ROOM = 1 << 18
+_ROOM_TALLY = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +309,7 @@ class Counts:
 
     def __init__(self) -> None:
         self._parts: list[pl.DataFrame] = []
-        self._room = _ROOM
+        self._room = _ROOM_TALLY
         self._total: pl.DataFrame | None = None
         # Whole numbers, as long as those of a row fit into one.
         self._packed: Packed | None = None
@@ -135,7 +333,7 @@ class Counts:
         self._total = None
         self._parts.append(counted.with_columns(pl.col("rows").cast(pl.Int64)))
         if self.size > self._room:
-            self._room = max(_ROOM, 3 * self.counted().height)
+            self._room = max(_ROOM_TALLY, 3 * self.counted().height)
 
     @property
     def size(self) -> int:

@@ -9,18 +9,118 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.verify.keys import as_they_come, group_keys, row_keys
+
+# ----------------------------------------
+# Rows of whole numbers as one number each: sorting these takes a fraction of the time that hashing rows does.
+
+
+# Of a whole number, those that hold what is packed into it.
+_BITS = 63
+# Those of 128 bits are none that NumPy knows.
+_WHOLE_KEYS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+# Rows in which small numbers are looked for before all others; numbers are small up to so many times those of rows.
+_FIRST, _DENSE = 1 << 12, 4
+
+
+def row_keys(frame: pl.DataFrame) -> np.ndarray | None:
+    """One number a row, equal and in order exactly as the rows are; None where they are not all small whole numbers."""
+    columns = frame.get_columns()
+    if not columns or not all(column.dtype in _WHOLE_KEYS and not column.null_count() for column in columns):
+        return None
+    # What does not fit is below 0 then.
+    numbers = [column.to_numpy().astype(np.int64, copy=False) for column in columns]
+    bits = [int(column.max(initial=0)).bit_length() for column in numbers]
+    if sum(bits) > _BITS or min(int(column.min(initial=0)) for column in numbers) < 0:
+        return None
+    keys = np.zeros(frame.height, dtype=np.int64)
+    for column, size in zip(numbers, bits, strict=True):
+        keys = keys << size | column
+    return keys
+
+
+def key_runs(ordered: np.ndarray) -> np.ndarray:
+    """Where each of the different numbers begins among numbers in order."""
+    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else np.arange(0)
+
+
+def as_they_come(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Small numbers, numbered anew as they first come, and where each of the new ones first stands."""
+    first = np.full(int(numbers.max()) + 1 if len(numbers) else 0, -1)
+    start, size = 0, _FIRST
+    # Mostly all of them stand among the first rows, and nobody has to look on.
+    while start < len(numbers) and (first < 0).any():
+        mine, found = numbers[start : start + size], np.full(len(first), -1)
+        # Of several, the last that is written stays.
+        found[mine[::-1]] = np.arange(start + len(mine) - 1, start - 1, -1)
+        first = np.where(first < 0, found, first)
+        start, size = start + size, 8 * size
+    used = np.flatnonzero(first >= 0)
+    used = used[np.argsort(first[used])]
+    new = np.zeros(len(first), dtype=np.int64)
+    new[used] = np.arange(len(used))
+    return new[numbers], first[used]
+
+
+def group_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each number that of its group, in the order in which these first come, and where each group first stands."""
+    if len(keys) and keys.min() >= 0 and keys.max() < _DENSE * len(keys):
+        return as_they_come(keys)
+    order = np.argsort(keys)
+    begins = key_runs(keys[order])
+    first = np.minimum.reduceat(order, begins) if len(keys) else order
+    came = np.argsort(first)
+    rank = np.empty_like(came)
+    rank[came] = np.arange(len(rank))
+    groups = np.empty_like(order)
+    groups[order] = np.repeat(rank, np.diff(begins, append=len(keys)))
+    return groups, first[came]
+
+
+def count_rows(frame: pl.DataFrame) -> pl.DataFrame:
+    """How often each combination of some columns occurs, as ``rows``."""
+    keys = row_keys(frame)
+    if keys is None:
+        return frame.group_by(frame.columns).agg(rows=pl.len().cast(pl.Int64))
+    return _summed(frame, keys, np.ones(len(keys), dtype=np.int64))
+
+
+def add_counts(counted: pl.DataFrame) -> pl.DataFrame:
+    """Combinations that were counted, some of them several times, each once; their ``rows`` are the last column."""
+    frame = counted.drop("rows")
+    keys = row_keys(frame)
+    if keys is None:
+        return counted.group_by(frame.columns).agg(pl.col("rows").sum())
+    return _summed(frame, keys, counted["rows"].to_numpy())
+
+
+def in_order(counted: pl.DataFrame) -> pl.DataFrame:
+    """The same in ascending order of the combinations."""
+    frame = counted.drop("rows")
+    keys = row_keys(frame)
+    if keys is None:
+        return counted.sort(frame.columns)
+    return counted if (keys[1:] > keys[:-1]).all() else counted[np.argsort(keys)]
+
+
+def _summed(frame: pl.DataFrame, keys: np.ndarray, rows: np.ndarray) -> pl.DataFrame:
+    order = np.argsort(keys)
+    begins = key_runs(keys[order])
+    total = np.add.reduceat(rows[order], begins) if len(keys) else rows
+    return frame[order[begins]].with_columns(rows=pl.Series(total, dtype=pl.Int64))
+
 
 STAR = "*"
 MISSING = "<missing>"
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_WHOLE = r"^([+-]?)0*([0-9]+)$"
+_WHOLE_VALUES = r"^([+-]?)0*([0-9]+)$"
 _SHORT = 15  # characters that certainly hold no more digits than a float
 _DAY = 86_400_000_000
 
@@ -162,10 +262,10 @@ def _numeric(values: pl.DataFrame) -> pl.DataFrame:
     if kind == pl.Float64:
         return _number_text(values.select(raw.fill_nan(None).cast(pl.String), number=raw.fill_nan(None)))
     # Float32 and Decimal go through their texts, which is what a CSV file would hold.
-    digits = raw.str.replace(_WHOLE, "${1}${2}").str.strip_prefix("+").replace("-0", "0")
+    digits = raw.str.replace(_WHOLE_VALUES, "${1}${2}").str.strip_prefix("+").replace("-0", "0")
     read = values.select(raw.cast(pl.String).str.strip_chars()).with_columns(
         number=pl.when(raw.str.contains(_NUMBER)).then(raw).cast(pl.Float64, strict=False),
-        exact=pl.when(raw.str.contains(_WHOLE)).then(digits),
+        exact=pl.when(raw.str.contains(_WHOLE_VALUES)).then(digits),
     )
     # More digits than a float is written with: there are few, so Python may compare them.
     long = number.is_finite() & (raw.str.len_bytes() > _SHORT) & (raw != number.cast(pl.String))
@@ -233,3 +333,116 @@ def _text(values: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:
         raw = raw.fill_nan(None)
         return _number_text(values.select(raw.cast(pl.String), number=raw.cast(pl.Float64))).with_columns(number=none)
     return values.lazy().select(text=raw.cast(pl.String), number=none)
+
+
+# ----------------------------------------
+# A batch of a table whose different cells are found once, for all that look at them.
+
+
+# Texts that come so often are looked at by the different ones.
+_REPEATED = 8
+
+
+class Held(NamedTuple):
+    """What a column of a batch holds.
+
+    Attributes
+    ----------
+    codes
+        For each row, the position of its cell in ``distinct``.
+    distinct
+        Different cells in the order in which they first came; null is one of them.
+    """
+
+    codes: np.ndarray
+    distinct: pl.Series
+
+    @property
+    def rows(self) -> np.ndarray:
+        """How many rows have each cell."""
+        return np.bincount(self.codes, minlength=len(self.distinct))
+
+    def read(self, texts: pl.Series) -> Held:
+        """The same with another text for each cell; cells of one text are one, and null is a text too."""
+        merged, found = encode(texts)
+        return Held(self.codes if len(found) == len(texts) else merged[self.codes], found)
+
+    def of(self, rows: np.ndarray) -> Held:
+        """Some rows, with their own cells only."""
+        if len(rows) == len(self.codes):
+            return self
+        mine = self.codes[rows]
+        codes, first = as_they_come(mine)
+        return Held(codes, self.distinct.gather(mine[first]))
+
+
+def plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame with all texts one by one, whether they were kept as numbers of the different ones or not."""
+    kept = [name for name, kind in frame.schema.items() if is_text(kind) and kind != pl.String]
+    return frame.with_columns(pl.col(kept).cast(pl.String)) if kept else frame
+
+
+def numbered(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame whose texts are kept as numbers where they repeat, for whoever takes its rows in another order."""
+    found = []
+    for column in frame.get_columns():
+        if column.dtype == pl.String:
+            kept = number_texts(column)
+            most = kept.to_physical().max()
+            column = kept if most is not None and _REPEATED * most < len(column) else column  # type: ignore[operator]
+        found.append(column)
+    return pl.DataFrame(found)
+
+
+class Coded:
+    """Rows of a table, and what each column holds, looked up when it is first asked for.
+
+    Attributes
+    ----------
+    frame
+        The rows.
+    """
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame = frame
+        self._held: dict[str, Held] = {}
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame | Coded) -> Coded:
+        """Rows of a table; what somebody has looked up already stays so."""
+        return rows if isinstance(rows, Coded) else cls(rows)
+
+    @classmethod
+    def known(cls, frame: pl.DataFrame, before: Coded | None) -> Coded:
+        """A frame, and what was looked up of it before, if that is of this very frame."""
+        return before if before is not None and before.frame is frame else cls(frame)
+
+    def look_up(self) -> None:
+        """Find what every column holds."""
+        for name in self.frame.columns:
+            self[name]
+
+    def __getitem__(self, name: str) -> Held:
+        if name not in self._held:
+            self._held[name] = Held(*encode(self.frame[name]))
+        return self._held[name]
+
+    def take_over(self, name: str, same: pl.Series) -> None:
+        """Look a column up in one that was found to have the same cells, and holds texts as numbers."""
+        self._held[name] = Held(*encode(same.alias(name)))
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns of texts."""
+        return [name for name, kind in self.frame.schema.items() if is_text(kind)]
+
+    @cached_property
+    def plain(self) -> pl.DataFrame:
+        """The rows, with all texts one by one."""
+        return plain(self.frame)
+
+    def select(self, names: list[str]) -> Coded:
+        """The same with these columns only."""
+        found = Coded(self.frame.select(names))
+        found._held = self._held
+        return found

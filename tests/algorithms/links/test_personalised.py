@@ -28,7 +28,7 @@ from shoal.models.personalised import Personalised
 from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Subtree
 from shoal.running import verify_release
-from shoal.verify.personalised import breach_probabilities
+from shoal.verify.terms.personalised import breach_probabilities
 from tests.algorithms.lattice.lattices import Case, tree
 from tests.test_adult import COLUMNS, QUASI
 

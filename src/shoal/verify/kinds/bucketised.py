@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.accounts import Accounts
+from shoal.verify.report import Check
 from shoal.verify.tally import Counts, Dictionary, Numbering
-from shoal.verify.types import Check
 from shoal.verify.values import STAR, canonical, read_together
 
 # An order that a shuffle gives more often than this is no leak: one value apart in a group of twenty stands beside its

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.accounts import Accounts
-from shoal.verify.inputs import Inputs
-from shoal.verify.kinds.redrawn import Drawn, Noised, Untouched
+from shoal.verify.cells import Inputs
+from shoal.verify.kinds.randomised import Drawn, Noised, Untouched
+from shoal.verify.report import Check
 from shoal.verify.tally import Counts, Dictionary
-from shoal.verify.types import Check
 from shoal.verify.values import read_together
 
 _WAYS = ("swapped", "shuffled", "condensed", "pram", "invariant-pram", "noise")

@@ -16,10 +16,10 @@ from shoal.errors import ParameterError, VerificationError
 if TYPE_CHECKING:
     import numpy as np
 
-    from shoal.verify.claims import Claims, Column
+    from shoal.verify.counts import Known
     from shoal.verify.facts import Facts, Sample
-    from shoal.verify.known import Known
-    from shoal.verify.outcome import Outcome
+    from shoal.verify.manifest import Claims, Column
+    from shoal.verify.report import Outcome
 
 Model = Mapping[str, Any]
 Parameters = Mapping[str, Callable[[Any], bool]]
@@ -182,3 +182,67 @@ def check_model(model: Any) -> Model:
             f"The manifest's model '{name}' has an unknown parameter '{min(map(str, extra))}'."
         )
     return model
+
+
+# ----------------------------------------
+# What a parameter of a model may be, as a manifest gives it.
+
+
+def number(value: Any) -> bool:
+    """A finite number."""
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and value == value
+        and abs(value) < float("inf")
+    )
+
+
+def count(value: Any) -> bool:
+    """A whole number from 1."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def not_negative(value: Any) -> bool:
+    """A number from 0."""
+    return number(value) and value >= 0
+
+
+def from_one(value: Any) -> bool:
+    """A number from 1."""
+    return number(value) and value >= 1
+
+
+def positive(value: Any) -> bool:
+    """A number above 0."""
+    return number(value) and value > 0
+
+
+def share(value: Any) -> bool:
+    """A number from 0 to 1."""
+    return number(value) and 0 <= value <= 1
+
+
+def positive_share(value: Any) -> bool:
+    """A number above 0, up to 1."""
+    return share(value) and value > 0
+
+
+def shares(value: Any) -> bool:
+    """A share for each of some texts."""
+    return isinstance(value, Mapping) and all(isinstance(k, str) and share(v) for k, v in value.items())
+
+
+def scalar(value: Any) -> bool:
+    """A text or a number."""
+    return isinstance(value, str) or number(value)
+
+
+def flag(value: Any) -> bool:
+    """Yes or no."""
+    return isinstance(value, bool)
+
+
+def one_of(*words: str | None) -> Callable[[Any], bool]:
+    """One of a few words."""
+    return lambda value: value in words

@@ -6,14 +6,13 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.cells import Cells, parse_set, read_cells
-from shoal.verify.claims import Column
+from shoal.verify.counts import Known
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.known import Known
-from shoal.verify.outcome import Outcome, at_most
+from shoal.verify.manifest import Column
 from shoal.verify.policies import exact, ranks
+from shoal.verify.report import Outcome, at_most
 from shoal.verify.tally import Dictionary
-from shoal.verify.terms.base import Model, Term
-from shoal.verify.terms.parameters import share
+from shoal.verify.terms.base import Model, Term, share
 from shoal.verify.values import MISSING, STAR, canonical
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.accounts import Accounts
+from shoal.verify.report import Check
 from shoal.verify.tally import Counts, Dictionary, Numbering
-from shoal.verify.types import Check
 from shoal.verify.values import canonical, read_together
 
 _CLOSE = 1e-9

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
 
-    from shoal.verify.coded import Coded
+    from shoal.verify.values import Coded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,3 +249,49 @@ class GateReport:
     def passed(self) -> bool:
         """True when every check passed and every verdict holds."""
         return all(check.passed for check in self.checks) and all(verdict.holds for verdict in self.verdicts)
+
+
+# ----------------------------------------
+# How a model fares on every class.
+
+
+TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One figure a class.
+
+    Attributes
+    ----------
+    value
+        The figure of each class; meaningless where the class is not judged.
+    passes
+        Whether each class meets the model.
+    judged
+        Whether the class has any known sensitive value. One without has nothing to disclose.
+    worst
+        ``"low"`` when small figures are bad, else ``"high"``.
+    """
+
+    value: np.ndarray
+    passes: np.ndarray
+    judged: np.ndarray
+    worst: str
+
+    def worst_value(self, limit: float) -> float:
+        """The worst judged class's figure; the limit itself when no class has a known value."""
+        if not self.judged.any():
+            return limit
+        judged = self.value[self.judged]
+        return float(judged.min() if self.worst == "low" else judged.max())
+
+
+def at_least(value: np.ndarray, limit: float) -> np.ndarray:
+    """``value >= limit`` up to rounding (relative above 1)."""
+    return value >= limit - TOLERANCE * max(1.0, abs(limit))
+
+
+def at_most(value: np.ndarray, limit: float) -> np.ndarray:
+    """``value <= limit`` up to rounding (relative above 1)."""
+    return value <= limit + TOLERANCE * max(1.0, abs(limit))

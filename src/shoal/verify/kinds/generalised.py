@@ -10,22 +10,18 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.accounts import Accounts, Origins
-from shoal.verify.cells import read_cells
-from shoal.verify.claims import Claims, Column
+from shoal.verify.cells import Inputs, read_cells
 from shoal.verify.classes import Placed
-from shoal.verify.coded import Coded, Held, plain
-from shoal.verify.coverage import uncovered
-from shoal.verify.inputs import Inputs
-from shoal.verify.items import wrongly_generalised
+from shoal.verify.coverage import Misrepresented, misrepresented, uncovered, value_texts
+from shoal.verify.hierarchies import wrongly_generalised
+from shoal.verify.kinds.averaged import Microaggregated
 from shoal.verify.kinds.bucketised import Bucketised
-from shoal.verify.kinds.microaggregated import Microaggregated
+from shoal.verify.kinds.coded import Pseudonymised, Shifted
 from shoal.verify.kinds.perturbed import Perturbed
-from shoal.verify.kinds.pseudonymised import Pseudonymised
 from shoal.verify.kinds.randomised import Randomised
-from shoal.verify.kinds.shifted import Shifted
-from shoal.verify.styles import Misrepresented, misrepresented, value_texts
-from shoal.verify.types import Batch, Check, Rows
-from shoal.verify.values import MISSING, encode, read_encoded, together
+from shoal.verify.manifest import Claims, Column
+from shoal.verify.report import Batch, Check, Rows
+from shoal.verify.values import MISSING, Coded, Held, encode, plain, read_encoded, together
 
 
 class Form:

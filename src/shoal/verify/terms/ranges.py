@@ -1,4 +1,4 @@
-"""Models of sensitive ranges, straight from their definitions, pair by pair and range by range."""
+"""Range confidence: no sensitive range holds too large a share of a class."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.verify.claims import Column
+from shoal.verify.counts import Known, possible_shares
 from shoal.verify.facts import Attribute, Sample
-from shoal.verify.numeric import input_values
-from shoal.verify.outcome import Outcome, at_most
+from shoal.verify.manifest import Claims, Column
 from shoal.verify.policies import Layout, exact, lay_out, ranks
+from shoal.verify.report import Outcome, at_most
+from shoal.verify.terms.base import Model, Term, positive_share
+from shoal.verify.terms.numeric import has_public_domain, input_values
 from shoal.verify.values import MISSING, canonical
+
+# ----------------------------------------
+# Models of sensitive ranges, straight from their definitions, pair by pair and range by range.
+
 
 # Pairs looked at in one go, which bounds the memory.
 _PAIRS = 1 << 21
@@ -195,3 +201,66 @@ def _leaf_rows(rows: list, kind: str) -> dict[str | None, int]:
     """Canonical texts of a hierarchy's leaves to their rows."""
     texts, _ = canonical(pl.Series([row[0] for row in rows], dtype=pl.String), kind)
     return {text: place for place, text in enumerate(texts.to_list())}
+
+
+def necessary_range_confidence(model: Model, known: Known) -> np.ndarray:
+    """No value has more than the limit's share, and no range holds every answer of a class."""
+    view, passes = known.view, possible_shares(np.full(len(known.view.group), model["p"]), known)
+    attribute = known.sample.attribute
+    if known.coded or model["p"] >= 1:
+        return passes
+    layout = lay_out(attribute.columns[0].policy, attribute.columns[0], attribute.texts, attribute.numbers)
+    for low, high in set(layout.declared):
+        place = layout.place[view.value]
+        outside = np.bincount(view.group, weights=(place < low) | (place > high), minlength=view.classes)
+        passes &= outside > 0
+    return passes
+
+
+TERM_RANGE_CONFIDENCE = Term(
+    name="range-confidence",
+    main="p",
+    words="of range confidence at most {p:g}",
+    required={"p": positive_share},
+    limit=lambda model: model["p"],
+    judge=range_confidence,
+    single=True,
+    needs_input=lambda claims, columns: has_hidden_ranges(columns),
+    necessary=necessary_range_confidence,
+)
+
+
+# ----------------------------------------
+# Range diversity: few pairs of a class lie close to each other within one sensitive range.
+
+
+def needs_input(claims: Claims, columns: Sequence[Column]) -> bool:
+    """Whether ranges are not told, or have a width to measure by a domain that is not public."""
+    ranged = [column for column in columns if column.policy is not None]
+    return has_hidden_ranges(columns) or not all(has_public_domain(column) for column in ranged)
+
+
+def necessary_range_diversity(model: Model, known: Known) -> np.ndarray:
+    """A value is as close to itself as can be, so the mean over pairs is at least the sum of squared shares."""
+    view = known.view
+    share = view.count / view.sums(view.count)[view.group]
+    return at_most(view.sums(share**2), model["p"])
+
+
+TERM_RANGE_DIVERSITY = Term(
+    name="range-diversity",
+    main="p",
+    words="of range diversity at most {p:g}",
+    leaves_open=(
+        "A likely guess at the range of '{}': range diversity is a mean over pairs, so one sensitive range may hold "
+        "most of a class."
+    ),
+    closed_by=("range-confidence",),
+    required={"p": positive_share},
+    limit=lambda model: model["p"],
+    judge=range_diversity,
+    single=True,
+    reads_input=True,
+    needs_input=needs_input,
+    necessary=necessary_range_diversity,
+)

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.verify.chance import LEVEL, is_excess
-from shoal.verify.coded import Coded, Held
-from shoal.verify.folded import cell_texts, numbers, words
-from shoal.verify.hidden import Hidden, local_names, row_words
+from shoal.verify.folding import cell_texts, numbers, words
+from shoal.verify.identifier_words import LEVEL, Hidden, is_excess, local_names, row_words
+from shoal.verify.report import Check
 from shoal.verify.tally import Counts
-from shoal.verify.types import Check
+from shoal.verify.values import Coded, Held
 
 # A cell may part what an identifier writes as one, in so many groups.
 _GROUPED = 12
