@@ -7,8 +7,8 @@ import polars as pl
 
 from benchmarks.harness import Comparison, Work, case, run
 from shoal.algorithms.mondrian import Mondrian
-from shoal.census.generate import generate
 from shoal.data.keys import Keys
+from shoal.io.census import generate
 from shoal.io.source import read
 from shoal.models.diversity import DistinctL
 from shoal.pipeline import anonymize

@@ -18,11 +18,11 @@ from shoal.algorithms.cluster.upc import UPC
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.mondrian import Mondrian
 from shoal.catalogue import load
-from shoal.census.generate import generate
 from shoal.data.build import build_table
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
 from shoal.engines.memory import MemoryEngine
+from shoal.io.census import generate
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity

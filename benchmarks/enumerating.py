@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.census.generate import generate
+from shoal.io.census import generate
 from shoal.vault.leaks import NOTHING, Known, gain, leak
 from shoal.vault.protocol.asking import REFUSED, WAITING, Policy, examine
 from shoal.vault.protocol.checking import Counter

@@ -6,7 +6,7 @@ import polars as pl
 
 from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, CENSUS_EIGHT, Comparison, case, run, yardstick_groupby
 from shoal.algorithms.mondrian import Mondrian
-from shoal.census.generate import generate
+from shoal.io.census import generate
 from shoal.io.source import read
 from shoal.pipeline import anonymize
 from shoal.utility.association_rules import AssociationRules

@@ -11,11 +11,11 @@ import polars as pl
 from benchmarks.harness import Comparison, Work, case, coded_census, run, yardstick_groupby, yardstick_sort
 from shoal.algorithms.base import Problem
 from shoal.algorithms.mondrian import Mondrian
-from shoal.census.generate import generate
 from shoal.data.build import build_table
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
 from shoal.engines.memory import MemoryEngine
+from shoal.io.census import generate
 from shoal.io.files import read_frame
 from shoal.io.source import read
 from shoal.kernels.grouping import group_rows

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.harness import Comparison, case, run
-from shoal.census.generate import generate
+from shoal.io.census import generate
 from shoal.verify.gate import gate
 from shoal.verify.report import GateCase
 

@@ -34,7 +34,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from shoal.census.generate import generate
+from shoal.io.census import generate
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult" / "adult.data"
 ADULT_COLUMNS = (

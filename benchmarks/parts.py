@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from benchmarks.scale import watched
-from shoal.census.generate import generate
+from shoal.io.census import generate
 
 QUASI = ("age", "sex", "region", "marital_status", "education", "occupation")
 PART = 1_000_000

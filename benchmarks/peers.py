@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.harness import ADULT, ADULT_COLUMNS, CENSUS_EIGHT
-from shoal.census.generate import generate
+from shoal.io.census import generate
 from shoal.recoding.cell_text import Interval, Set, Star, Value, parse
 
 PEERS = {"anonypy": "anonypy==0.2.1", "pycanon": "pycanon==1.3.6"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from benchmarks.harness import Comparison, case, run
-from shoal.census.generate import generate
 from shoal.data.hierarchy import Hierarchy
+from shoal.io.census import generate
 from shoal.recoding.cell_text import interval_texts
 
 CODES = [f"{number:05d}" for number in range(100_000)]

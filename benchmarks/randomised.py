@@ -8,12 +8,12 @@ import polars as pl
 from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, Comparison, Work, case, run, yardstick_groupby
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.random import RandomAnonymisation
-from shoal.census.generate import generate
 from shoal.data.build import build_table
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
+from shoal.io.census import generate
 from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks import processes
-from shoal.census.generate import generate
+from shoal.io.census import generate
 
 QUASI = ("age", "sex", "postcode", "region", "marital_status", "education", "occupation", "industry", "visits")
 PEOPLE, PART = 100_000, 1_000_000

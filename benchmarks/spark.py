@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import shoal.spark
 from benchmarks.processes import Taken, watched
 from benchmarks.scale import PEOPLE, QUASI
-from shoal.census.generate import generate
+from shoal.io.census import generate
 
 PART = 500_000
 

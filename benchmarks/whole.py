@@ -19,7 +19,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.algorithms.mondrian import Mondrian
-from shoal.census.generate import generate
+from shoal.io.census import generate
 from shoal.io.source import read
 from shoal.models.diversity import DistinctL
 from shoal.pipeline import anonymize

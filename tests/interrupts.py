@@ -27,11 +27,11 @@ import polars as pl
 
 from shoal import running
 from shoal.errors import ShoalError
-from shoal.io import output, swap
+from shoal.io import atomic, output
 from shoal.io.evidence import read_evidence
-from shoal.io.journal import read_journal
+from shoal.io.hash_chain import read_journal
 from shoal.io.output import read_release
-from shoal.io.publication import BOUND, Holder, digest_of, publish, resume
+from shoal.io.transaction import BOUND, Holder, digest_of, publish, resume
 from shoal.recoding.secrets import SecretKey
 from shoal.vault import Key, Registry, contents, load, open_registry, save_registry, seal, store
 
@@ -203,16 +203,16 @@ def steps(act: Callable[[int], None]) -> Iterator[None]:
         return call
 
     before = {name: getattr(os, name) for name in STEPS}
-    exchange = swap.exchange
+    exchange = atomic.exchange
     try:
         for name, step in before.items():
             setattr(os, name, counted(step))
-        swap.exchange = counted(exchange)
+        atomic.exchange = counted(exchange)
         yield
     finally:
         for name, step in before.items():
             setattr(os, name, step)
-        swap.exchange = exchange
+        atomic.exchange = exchange
 
 
 def forked(write: Write, signal_at: tuple[int, int] | None = None) -> int:

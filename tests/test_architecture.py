@@ -96,9 +96,9 @@ ONLY_IN = {
     "cryptography": {"vault/seal.py", "vault/signing.py"},
     "argon2": {"vault/seal.py", "web/accounts/passwords.py"},
     "matplotlib": {"papers/plots.py"},
-    "pyreadstat": {"io/labelled.py"},
-    "fastexcel": {"io/workbook.py"},
-    "xlsxwriter": {"io/workbook.py"},
+    "pyreadstat": {"io/statistics_files.py"},
+    "fastexcel": {"io/excel.py"},
+    "xlsxwriter": {"io/excel.py"},
 }
 NOT_AT_START = {
     "polars", "numpy", "narwhals", "pydantic", "tomlkit", "rich", "jinja2", "plotly", "duckdb", "pyspark", "sklearn",

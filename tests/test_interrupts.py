@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from shoal.errors import InputError, VerificationError
-from shoal.io import swap
-from shoal.io.locks import locked
-from shoal.io.publication import digest_of, recover
+from shoal.io import atomic
+from shoal.io.atomic import locked
+from shoal.io.transaction import digest_of, recover
 from shoal.recoding.secrets import MappingTable
 from shoal.vault import contents, load, seal, store
 from tests.conftest import many
@@ -66,7 +66,7 @@ def test_wherever_a_replacement_ends_secrets_are_those_of_the_release(
 ) -> None:
     """Steps on disk of `run --replace`, with vault, registry and evidence: every one, or every third, is the last."""
     if not exchanges:
-        monkeypatch.setattr(swap, "exchange", lambda *_: False)
+        monkeypatch.setattr(atomic, "exchange", lambda *_: False)
     place = Place(tmp_path / "place")
     place.release(f"{kind}-out").act()
     place.check()
@@ -132,7 +132,7 @@ def test_secrets_of_another_release_are_an_error_and_no_answer(place: Place) -> 
         load(place.vault, KEY, "mapping-a", release=two)
     with pytest.raises(InputError, match="no release"):
         load(place.vault, KEY, "mapping-a", release=place.root)
-    swap.exchange(one, two)
+    atomic.exchange(one, two)
     for folder, other in ((one, two), (two, one)):
         with pytest.raises(VerificationError, match="another release"):
             load(place.vault, KEY, folder.name)

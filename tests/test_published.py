@@ -18,9 +18,9 @@ import pytest
 
 import shoal
 from shoal.catalogue import make, names
-from shoal.census.hierarchies import hierarchies
 from shoal.cli.targets import Keeping, Reading, Roles, open_target
 from shoal.comparing.explaining import explain
+from shoal.io.census_hierarchies import hierarchies
 from shoal.risk.assess import assess
 from shoal.running import verify_release
 from shoal_papers.adult import COLUMNS

@@ -11,10 +11,10 @@ import pytest
 
 from shoal import running
 from shoal.errors import InputError
-from shoal.io import locks, publication, swap
+from shoal.io import atomic, transaction
+from shoal.io.atomic import locked
 from shoal.io.evidence import read_evidence
-from shoal.io.locks import locked
-from shoal.io.publication import BOUND, digest_of, recover, resume
+from shoal.io.transaction import BOUND, digest_of, recover, resume
 from shoal.recoding.secrets import MappingTable
 from shoal.vault import contents, load, seal, store
 from shoal.vault.registry_file import open_registry, settle
@@ -69,7 +69,7 @@ def test_what_a_kill_left_is_undone_where_everything_was_moved_to(
     if exchanges:
         killed(write, folder)
     else:
-        monkeypatch.setattr(swap, "exchange", lambda *_: False)
+        monkeypatch.setattr(atomic, "exchange", lambda *_: False)
         killed(write, folder, when=lambda: not folder.exists())
     root = place.root.rename(place.root.with_name("moved"))
     place.root, place.vault, place.registry = root, root / "keys.vault", root / "visits.registry"
@@ -82,7 +82,7 @@ def test_what_a_kill_left_is_undone_where_everything_was_moved_to(
     with locked(folder, *(holder.place for holder in again.holders)):
         recover(folder, again.holders)
     (staging,) = place.remains()  # for the vault and the registry that it names, wherever they are now
-    assert [path.name for path in (root / staging).iterdir()] == [publication.JOURNAL]
+    assert [path.name for path in (root / staging).iterdir()] == [transaction.JOURNAL]
     place.check()
     again.act()
     place.check_recovered()
@@ -93,7 +93,7 @@ def test_a_damaged_journal_is_told_and_nothing_is_removed(place: Place, content:
     place.release("mapping-out").act()
     staging = place.root / ".mapping-out.0123456789abcdef"
     (staging / "old").mkdir(parents=True)
-    (staging / publication.JOURNAL).write_bytes(content)
+    (staging / transaction.JOURNAL).write_bytes(content)
     with pytest.raises(InputError, match="journal"):
         resume(place.root / "mapping-out")
     assert (staging / "old").exists()
@@ -151,6 +151,6 @@ def test_a_file_system_without_locks_does_with_renames(tmp_path: Path, monkeypat
     def flock(*_: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locks.fcntl, "flock", flock)
+    monkeypatch.setattr(atomic.fcntl, "flock", flock)
     store(tmp_path / "k.vault", KEY, "a", [MappingTable("d", {"a": "d_1"})])
     assert list(contents(tmp_path / "k.vault", KEY)) == ["a"]

@@ -193,7 +193,7 @@ def _fail(*given: Any, **named: Any) -> None:
     raise Full
 
 
-FAILING = "shoal.io.publication.put"
+FAILING = "shoal.io.transaction.put"
 
 
 @pytest.mark.parametrize("lines", [(), (NAMED,)], ids=["fresh", "named"])

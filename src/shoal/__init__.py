@@ -34,7 +34,7 @@ _HOMES = {
     "compare": "shoal.comparing.compare",
     "assess": "shoal.risk.assess",
     "discover": "shoal.risk.uniqueness",
-    "example_census": "shoal.census.generate:generate",
+    "example_census": "shoal.io.census:generate",
     "Hierarchy": "shoal.data.hierarchy",
     "Release": "shoal.results",
     "ColumnSpec": "shoal.data.schema",

@@ -179,7 +179,7 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "io": {
         "aligned": ("shoal.io.output:aligned", "The publisher's side of a release, in input order."),
-        "native": ("shoal.io.native:native", "A frame in the library that the input came in."),
+        "native": ("shoal.io.frames:native", "A frame in the library that the input came in."),
         "write-release": ("shoal.io.output:write_release", "Write a release folder and its evidence."),
     },
 }

@@ -18,7 +18,7 @@ def refuse_taken(place: Path, named: str | Path) -> None:
 
 def verify(folder: Path, expected: str) -> None:
     """Refuse a release that is not the one whose manifest has this hash, or not what that says."""
-    from shoal.io.publication import digest_of
+    from shoal.io.transaction import digest_of
     from shoal.running import verify_release
 
     if digest_of(folder) != expected:

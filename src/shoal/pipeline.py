@@ -25,9 +25,8 @@ from shoal.data.table import Table, with_crowd
 from shoal.engines.base import Engine
 from shoal.grammar import as_list, as_made
 from shoal.io.describe import describe
-from shoal.io.evidence import frame_stamp
+from shoal.io.evidence import frame_stamp, manifest_bytes
 from shoal.io.gating import pass_gate, person_refusals, refuse_first, with_verdicts
-from shoal.io.manifest import manifest_bytes
 from shoal.io.vouching import bring_terms
 from shoal.models.base import Model, smallest_class
 from shoal.models.feasibility import all_models, asked_items, refuse_beforehand, vacuous, whole_reference

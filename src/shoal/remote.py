@@ -26,7 +26,7 @@ from urllib.parse import quote, urlsplit
 
 from shoal.downloads import keep_signature, put, refuse_taken, verify
 from shoal.errors import InputError, ShoalError, UserError, VerificationError
-from shoal.io.rights import refuse_readable
+from shoal.io.atomic import refuse_readable
 
 TOKEN, TOKEN_FILE = "SHOAL_TOKEN", "SHOAL_TOKEN_FILE"
 _API = "/api/v1"

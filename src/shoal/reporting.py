@@ -12,7 +12,7 @@ import tomlkit
 
 from shoal.errors import InputError
 from shoal.io.evidence import read_evidence
-from shoal.io.publication import BOUND
+from shoal.io.transaction import BOUND
 from shoal.params import choice
 from shoal.profiles import named_profile
 from shoal.reports.dossier.audiences import AUDIENCES, EXTERNAL, dossier, public

@@ -19,17 +19,17 @@ from shoal.data.keys import Keys
 from shoal.data.rows import PeopledRows
 from shoal.data.table import Table
 from shoal.errors import RecipeError
+from shoal.io.cell_format import count_formulas
 from shoal.io.copies import compare_copies
-from shoal.io.formulas import count_formulas
-from shoal.io.journal import log_of, refuse_unlogged
-from shoal.io.labelled import read_labels
+from shoal.io.hash_chain import log_of, refuse_unlogged
 from shoal.io.output import check_output, read_release, write_release
 from shoal.io.profiling import refuse_unfit
-from shoal.io.publication import Holder
-from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.io.roles import settled
 from shoal.io.source import read
+from shoal.io.statistics_files import read_labels
+from shoal.io.transaction import Holder
+from shoal.io.transaction import resume as settle
 from shoal.io.vouching import bring_vouched
 from shoal.models.base import Model
 from shoal.models.feasibility import all_models

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shoal.census import examples
 from shoal.cli.main import execute
+from shoal.io import census
 
 FILES = Path(__file__).resolve().parents[2] / "docs" / "files"
 
@@ -31,12 +31,12 @@ def test_the_files_of_the_documentation_are_those_that_are_written(
 
 
 def test_the_export_is_as_awkward_as_it_is_said_to_be() -> None:
-    text = examples.hospital().decode("latin-1")
+    text = census.hospital().decode("latin-1")
     rows = [line.split(";") for line in text.splitlines()[1:]]
-    assert {len(row) for row in rows} == {len(examples.HOSPITAL_COLUMNS)}
+    assert {len(row) for row in rows} == {len(census.HOSPITAL_COLUMNS)}
     assert len({row[0] for row in rows}) == 600 < len(rows)
     with pytest.raises(UnicodeDecodeError):
-        examples.hospital().decode("utf-8")
+        census.hospital().decode("utf-8")
     assert any(row[9].count(".") and row[9].count(",") for row in rows)
     # Everybody has one birth date, sex, place and number.
     assert len({tuple(row[:6]) + (row[10],) for row in rows}) == 600

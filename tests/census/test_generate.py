@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.census import tables
-from shoal.census.generate import CENSUS_YEAR, COLUMNS, draw, generate
-from shoal.census.hierarchies import DIAGNOSIS, EDUCATION, MARITAL_STATUS, OCCUPATION, REGION, SEX, leaves
 from shoal.errors import ParameterError
+from shoal.io import census as tables
+from shoal.io.census import CENSUS_YEAR, COLUMNS, draw, generate
+from shoal.io.census_hierarchies import DIAGNOSIS, EDUCATION, MARITAL_STATUS, OCCUPATION, REGION, SEX, leaves
 
 N = 40_000
 

@@ -7,9 +7,9 @@ import tomllib
 import polars as pl
 import pytest
 
-from shoal.census.generate import COLUMNS, generate
-from shoal.census.hierarchies import EDUCATION, hierarchies, leaves, recipe_text
 from shoal.data.hierarchy_files import build
+from shoal.io.census import COLUMNS, generate
+from shoal.io.census_hierarchies import EDUCATION, hierarchies, leaves, recipe_text
 
 
 @pytest.mark.parametrize("column", [name for name, spec in hierarchies().items() if "nested" in spec])

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from shoal.census import examples
 from shoal.cli.main import execute
+from shoal.io import census
 from shoal.starting.words import kind_of_name
 
 
 @pytest.fixture
 def hospital(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "hospital.csv").write_bytes(examples.hospital(150))
+    (tmp_path / "hospital.csv").write_bytes(census.hospital(150))
     assert execute(["start", "hospital.csv", "-o", "hospital.toml"]) == 0
     assert "that others may know\n(smallest class: 1). The recipe" in capsys.readouterr().out
     return tmp_path

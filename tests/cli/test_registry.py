@@ -169,7 +169,7 @@ def test_a_failed_write_leaves_the_registry_as_it_was(
 
     for folder, before in (("one", []), ("two", ["one"])):
         with monkeypatch.context() as patch:
-            patch.setattr("shoal.io.publication.put", fail)
+            patch.setattr("shoal.io.transaction.put", fail)
             assert run(place, folder) == 2
         assert [one["name"] for one in listing(place, capsys)] == before
         assert not (place / folder).exists()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shoal import run
-from shoal.io import publication, swap
+from shoal.io import atomic, transaction
 from tests.cli.conftest import PATIENTS, recipe_text
 
 Shoal = Callable[..., Any]
@@ -54,7 +54,7 @@ def test_a_run_that_was_killed_once_its_release_was_in_place_is_logged_by_the_ne
         """Stands for a kill: nothing that still runs after it changes the disk."""
 
     def put(staged: Path, place: Path, aside: Path | None = None) -> None:
-        swap.put(staged, place, aside)
+        atomic.put(staged, place, aside)
         for name in ("rename", "replace", "unlink", "open", "rmdir"):
             patch.setattr(os, name, killed)
         raise Killed
@@ -64,7 +64,7 @@ def test_a_run_that_was_killed_once_its_release_was_in_place_is_logged_by_the_ne
 
     recipe = folder / "recipe.toml"
     with monkeypatch.context() as patch:
-        patch.setattr(publication, "put", put)
+        patch.setattr(transaction, "put", put)
         with pytest.raises(Killed):
             run(recipe, replace=True)
     assert shoal("log", "verify", folder / "releases.log", "--json").json["entries"] == 1

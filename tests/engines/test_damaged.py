@@ -16,8 +16,7 @@ from shoal.data.keys import Keys
 from shoal.data.sampling import Sampling
 from shoal.errors import InputError
 from shoal.io import batches
-from shoal.io.batches import open_batches
-from shoal.io.drawn import draw_batches
+from shoal.io.batches import draw_batches, open_batches
 from shoal.io.files import read_frame
 from tests.engines.alike import outcome
 

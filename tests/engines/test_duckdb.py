@@ -26,7 +26,7 @@ from shoal.errors import InputError, ParameterError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
-from shoal.io.looking import look_at
+from shoal.io.partitions import look_at
 from tests.engines.alike import RECIPE, every_method, outcome
 from tests.soak.cases import make
 

@@ -29,7 +29,7 @@ from shoal.engines.spark_files import (
 )
 from shoal.engines.spark_tasks import Tallying
 from shoal.errors import InputError
-from shoal.io.arriving import Arriving
+from shoal.io.frames import Arriving
 from shoal.recoding.publish import RELEASE_ORDER
 
 ROWS = pl.DataFrame(

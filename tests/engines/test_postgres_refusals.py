@@ -15,7 +15,7 @@ import pytest
 
 import shoal
 from shoal.errors import ShoalError
-from shoal.io.relations import without_password
+from shoal.io.databases import without_password
 from shoal.streaming import recipes
 from tests.engines.alike import outcome
 from tests.engines.server import PASSWORD, Server, binaries, standby

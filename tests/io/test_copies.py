@@ -20,10 +20,10 @@ from shoal.cli.main import execute
 from shoal.errors import GateError, InputError, ParameterError, VerificationError
 from shoal.io import copies
 from shoal.io.copies import write_copies
+from shoal.io.excel import read_workbook, write_workbook
 from shoal.io.files import read_frame
-from shoal.io.labelled import Labels, read_labels
 from shoal.io.output import write_release
-from shoal.io.workbook import read_workbook, write_workbook
+from shoal.io.statistics_files import Labels, read_labels
 from shoal.running import verify_release
 from tests.conftest import many
 

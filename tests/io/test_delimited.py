@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError, ParameterError
-from shoal.io.delimited import parse
+from shoal.io.csv import parse
 from shoal.io.text import Text
 
 
@@ -178,7 +178,7 @@ def test_a_chunk_border_inside_quotes_blanks_and_separators(monkeypatch: pytest.
     content = 'a,b\n"x ""y"" ,z", 1 \n"",\n\n'
     expected = rows(content)
     for size in range(1, 12):
-        monkeypatch.setattr("shoal.io.delimited.CHUNK", size)
+        monkeypatch.setattr("shoal.io.csv.CHUNK", size)
         monkeypatch.setattr("shoal.io.text.CHUNK", size)
         assert rows(content) == expected
         assert "Line 2" in refused('a,b\n1,""secret""\n')

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
-from shoal.io.evidence import evidence_folder, input_hash, read_evidence, row_bytes, write_evidence
-from shoal.io.manifest import json_bytes
+from shoal.io.evidence import evidence_folder, input_hash, json_bytes, read_evidence, row_bytes, write_evidence
 
 SECRET = bytes(range(32))
 

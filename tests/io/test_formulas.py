@@ -20,8 +20,8 @@ import shoal
 from shoal.cli.main import execute
 from shoal.errors import InputError, VerificationError
 from shoal.io import output
+from shoal.io.cell_format import count_formulas, escape_formulas
 from shoal.io.files import write_frame
-from shoal.io.formulas import count_formulas, escape_formulas
 from shoal.io.output import read_tables, told
 from shoal.verify.recheck import recheck
 

@@ -14,8 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.frames import to_polars
-from shoal.io.native import Backend, native
+from shoal.io.frames import Backend, native, to_polars
 
 PLAIN = pl.DataFrame(
     {

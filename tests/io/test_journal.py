@@ -13,8 +13,7 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, VerificationError
-from shoal.io.chain import START, as_line, hash_of, link
-from shoal.io.journal import _FACTS, check_journal, log_release, read_journal
+from shoal.io.hash_chain import _FACTS, START, as_line, check_journal, hash_of, link, log_release, read_journal
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +142,7 @@ def test_a_log_that_nobody_can_add_to_is_told(
     def full(place: Path, line: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shoal.io.journal._add", full)
+    monkeypatch.setattr("shoal.io.hash_chain._add", full)
     with pytest.raises(InputError, match="is not in the log .*: No space left on device. Add it with 'shoal log add'"):
         log_release(log, release)
     monkeypatch.setattr("os.access", lambda place, mode: False)

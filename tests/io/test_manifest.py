@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from shoal.errors import InputError, InternalError, VerificationError
-from shoal.io.manifest import manifest_bytes
+from shoal.io.evidence import manifest_bytes
 from shoal.results import Score
 from shoal.verify.folder import read_manifest
 from shoal.verify.manifest_schema import check_manifest

@@ -12,8 +12,8 @@ import pytest
 import shoal
 from shoal.data.values import EDGES, normal_text
 from shoal.errors import InputError
+from shoal.io.cell_format import check_names, normalise
 from shoal.io.files import read_frame
-from shoal.io.normal import check_names, normalise
 
 # Cells as they may stand in a source, and what they are.
 CELLS = {

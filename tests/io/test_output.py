@@ -20,11 +20,9 @@ from polars.testing import assert_frame_equal
 from shoal.data.domain import Domain
 from shoal.data.schema import Schema
 from shoal.errors import GateError, InputError, ParameterError, VerificationError
-from shoal.io.evidence import evidence_folder, frame_stamp, input_hash, read_evidence
+from shoal.io.evidence import evidence_folder, frame_stamp, input_hash, manifest_bytes, read_evidence
 from shoal.io.files import write_frame
-from shoal.io.frames import to_polars
-from shoal.io.manifest import manifest_bytes
-from shoal.io.native import Backend, native
+from shoal.io.frames import Backend, native, to_polars
 from shoal.io.output import aligned, read_release, write_release
 from shoal.results import Gated
 from shoal.verify.recheck import recheck
@@ -261,9 +259,9 @@ STEPS = [
     "shoal.io.output.write_evidence",
     "shoal.io.output.input_hash",
     "shoal.io.output._sha256",
-    "shoal.io.publication.sync",
-    "shoal.io.publication._write_journal",
-    "shoal.io.publication.put",
+    "shoal.io.transaction.sync",
+    "shoal.io.transaction._write_journal",
+    "shoal.io.transaction.put",
 ]
 
 

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from shoal.errors import InputError, VerificationError
-from shoal.io import journal, locks, output, publication, swap
+from shoal.io import atomic, hash_chain, output, transaction
 from shoal.io.evidence import read_evidence
-from shoal.io.journal import log_release, read_journal
+from shoal.io.hash_chain import log_release, read_journal
 from shoal.io.output import read_release, write_release
-from shoal.io.publication import BOUND, digest_of, evidence_of
+from shoal.io.transaction import BOUND, digest_of, evidence_of
 from tests.conftest import many
 from tests.io.test_output import FRAME, names, release
 
@@ -59,7 +59,7 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, wanted: int, *, interrupts: bool =
 
     for name in STEPS:
         monkeypatch.setattr(os, name, counted(getattr(os, name)))
-    monkeypatch.setattr(swap, "exchange", counted(swap.exchange))
+    monkeypatch.setattr(atomic, "exchange", counted(atomic.exchange))
     return done
 
 
@@ -94,7 +94,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
         shutil.copytree(tmp_path / "kept", folder.parent)
         with monkeypatch.context() as patch:
             if not exchanges:
-                patch.setattr(swap, "exchange", lambda *_: False)
+                patch.setattr(atomic, "exchange", lambda *_: False)
             done = crash_at(patch, step)
             with contextlib.suppress(Killed):
                 write_release(release(FRAME[:1], rows=1, log=str(log)), folder, replace=True)
@@ -162,7 +162,7 @@ def test_an_interrupt_at_any_step_leaves_nothing_but_a_whole_release(
             done = crash_at(patch, step, interrupts=True)
             with contextlib.suppress(KeyboardInterrupt):
                 write_release(release(FRAME[:1], rows=1, log=str(folder.with_name("x.log"))), folder, replace=not first)
-        assert not publication.leftovers(folder)
+        assert not transaction.leftovers(folder)
         if not first or folder.exists():
             whole_ones += whole(folder, {1} if first else {1, 2}) == 1
             assert logged(folder) == ([digest_of(folder)] if read_evidence(folder)["rows"] == 1 else [])
@@ -201,9 +201,9 @@ def test_without_a_lock_a_second_writer_is_still_refused(tmp_path: Path, monkeyp
             write_release(release(rows=2), folder)
         return digest(*given)
 
-    digest = publication.secrets.token_hex
-    monkeypatch.setattr(locks, "fcntl", None)
-    monkeypatch.setattr(publication.secrets, "token_hex", late)
+    digest = transaction.secrets.token_hex
+    monkeypatch.setattr(atomic, "fcntl", None)
+    monkeypatch.setattr(transaction.secrets, "token_hex", late)
     with pytest.raises(InputError, match="not empty"):
         write_release(release(FRAME[:1], rows=1), folder)
     assert whole(folder, {2}) == 2
@@ -213,22 +213,22 @@ def test_without_a_lock_a_second_writer_is_still_refused(tmp_path: Path, monkeyp
 def test_evidence_of_another_release_is_an_error(tmp_path: Path) -> None:
     one, two = (write_release(release(FRAME[:rows], rows=rows), tmp_path / str(rows)) for rows in (1, 2))
     assert [evidence_of(folder)["rows"] for folder in (one, two)] == [1, 2]
-    assert swap.exchange(one, two)
+    assert atomic.exchange(one, two)
     for folder in (one, two):
         with pytest.raises(VerificationError, match="another release"):
             evidence_of(folder)
 
 
 def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "PATIENCE", 0.05)
-    with locks.locked(tmp_path / "out"), pytest.raises(InputError, match="being written by another process"):
+    monkeypatch.setattr(atomic, "PATIENCE", 0.05)
+    with atomic.locked(tmp_path / "out"), pytest.raises(InputError, match="being written by another process"):
         write_release(release(), tmp_path / "out")
     assert names(tmp_path) == []
 
 
 def test_folders_made_on_the_way_are_on_disk_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr(publication, "sync", synced.append)
+    monkeypatch.setattr(transaction, "sync", synced.append)
     write_release(release(rows=2), tmp_path / "deep" / "er" / "new")
     assert {tmp_path, tmp_path / "deep", tmp_path / "deep" / "er"} <= set(synced)
 
@@ -267,9 +267,9 @@ def test_evidence_that_a_killed_run_left_waits_for_a_link_to_be_removed(
     killed_in_place(folder, monkeypatch)
     link.symlink_to(tmp_path)
     with pytest.raises(InputError, match="is a symbolic link"):
-        publication.resume(folder)
+        transaction.resume(folder)
     link.unlink()
-    publication.resume(folder)
+    transaction.resume(folder)
     assert whole(folder, {2}) == 2
     assert names(tmp_path) == ["out", "out.evidence"]
 
@@ -307,7 +307,7 @@ def test_an_interrupt_that_is_raised_twice_leaves_nothing(tmp_path: Path) -> Non
 
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
-            publication.publish(tmp_path / "out", fill, lambda: None, replace=False)
+            transaction.publish(tmp_path / "out", fill, lambda: None, replace=False)
         assert not list(tmp_path.iterdir())
 
 
@@ -329,7 +329,7 @@ def test_what_goes_with_a_release_is_there_when_it_is(
         done.append("then")
 
     def put(*given: Any) -> None:
-        swap.put(*given)
+        atomic.put(*given)
         if given[1] == tmp_path / "out":
             if step == "fails":
                 raise MemoryError
@@ -338,12 +338,12 @@ def test_what_goes_with_a_release_is_there_when_it_is(
             if step == "put":
                 signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(publication, "put", put)
+    monkeypatch.setattr(transaction, "put", put)
     with pytest.raises((KeyboardInterrupt, MemoryError)):
-        publication.publish(tmp_path / "out", fill, lambda: None, replace=False, then=then)
+        transaction.publish(tmp_path / "out", fill, lambda: None, replace=False, then=then)
     assert (tmp_path / "out" / "manifest.json").exists()
     assert done[-1] == "then"
-    assert not publication.leftovers(tmp_path / "out")
+    assert not transaction.leftovers(tmp_path / "out")
 
 
 def test_an_interrupt_before_the_release_is_made_ends_it(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_an_interrupt_before_the_release_is_made_ends_it(tmp_path: Path) -> None
         return ""
 
     with pytest.raises(KeyboardInterrupt):
-        publication.publish(tmp_path / "out", fill, lambda: signal.raise_signal(signal.SIGINT), replace=False)
+        transaction.publish(tmp_path / "out", fill, lambda: signal.raise_signal(signal.SIGINT), replace=False)
     assert not made
     assert not list(tmp_path.iterdir())
 
@@ -365,7 +365,7 @@ def killed_in_place(
     """Publish a release, and die as soon as it is in its place."""
 
     def put(staged: Path, place: Path, aside: Path | None = None) -> None:
-        swap.put(staged, place, aside)
+        atomic.put(staged, place, aside)
         if place == folder:
             for name in STEPS:
                 patch.setattr(os, name, dead)
@@ -375,7 +375,7 @@ def killed_in_place(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(publication, "put", put)
+        patch.setattr(transaction, "put", put)
         with pytest.raises(Killed):
             write_release(release(rows=2, **evidence), folder, holders=holders or [])
     assert folder.exists()
@@ -391,7 +391,7 @@ def test_a_line_that_a_kill_left_out_is_added_once_whoever_adds_it(
         assert digest_of(folder) not in logged(folder)
     log_release(log, two)
     for folder in (one, two, one):
-        publication.resume(folder)
+        transaction.resume(folder)
     lines = read_journal(log).entries
     assert [Path(line["release"]["folder"]).name for line in lines] == ["two", "one"]
     assert names(tmp_path) == ["one", "one.evidence", "two", "two.evidence", "x.log"]
@@ -405,7 +405,7 @@ def test_a_line_that_a_kill_left_out_goes_to_the_log_where_it_was_moved_to(
     write_release(release(rows=2, log=str(tmp_path / "before" / "x.log")), tmp_path / "before" / "other")
     killed_in_place(tmp_path / "before" / "out", monkeypatch, log=str(tmp_path / "before" / "x.log"))
     folder = (tmp_path / "before").rename(tmp_path / "after") / "out"
-    publication.resume(folder)
+    transaction.resume(folder)
     assert len(logged(folder)) == 2
     assert names(tmp_path) == ["after"]
 
@@ -416,12 +416,12 @@ def test_a_log_that_lost_lines_meanwhile_is_told(tmp_path: Path, monkeypatch: py
     killed_in_place(folder, monkeypatch, log=str(log))
     kept = log.rename(tmp_path / "kept.log")
     with pytest.raises(InputError, match="lacks lines that it had: restore the log, and run again"):
-        publication.resume(folder)
+        transaction.resume(folder)
     assert not log.exists()
     kept.rename(log)
-    publication.resume(folder)
+    transaction.resume(folder)
     assert len(logged(folder)) == 2
-    assert not publication.leftovers(folder)
+    assert not transaction.leftovers(folder)
 
 
 def test_a_log_that_cannot_be_written_is_told_and_gets_its_line_later(
@@ -432,11 +432,11 @@ def test_a_log_that_cannot_be_written_is_told_and_gets_its_line_later(
 
     folder = tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "_add", full)
+        patch.setattr(hash_chain, "_add", full)
         with pytest.raises(InputError, match="is not in the log"):
             write_release(release(rows=2, log=str(tmp_path / "x.log")), folder)
     assert whole(folder, {2}) == 2
-    publication.resume(folder)
+    transaction.resume(folder)
     assert logged(folder) == [digest_of(folder)]
     assert names(tmp_path) == ["out", "out.evidence", "x.log"]
 
@@ -447,7 +447,7 @@ class Vault:
     def __init__(self, place: Path) -> None:
         self.place, self.settled = place, 0
 
-    def stage(self, bond: publication.Bond) -> None:
+    def stage(self, bond: transaction.Bond) -> None:
         pass
 
     def settle(self, folder: Path) -> None:
@@ -463,7 +463,7 @@ def test_a_log_that_is_out_of_reach_does_not_keep_secrets_from_coming_into_force
     before = vault.settled
     log.unlink()
     with pytest.raises(InputError, match="lacks lines"):
-        publication.recover(folder, [vault])
+        transaction.recover(folder, [vault])
     assert vault.settled == before + 1
 
 
@@ -472,12 +472,12 @@ def test_a_line_that_was_added_is_not_asked_for_again(tmp_path: Path, monkeypatc
     folder, log, vault = tmp_path / "out", tmp_path / "x.log", Vault(tmp_path / "x.vault")
     write_release(release(rows=2, log=str(log)), tmp_path / "other")
     killed_in_place(folder, monkeypatch, log=str(log), holders=[vault])
-    publication.resume(folder)
+    transaction.resume(folder)
     assert len(logged(folder)) == 2
-    assert publication.leftovers(folder)
+    assert transaction.leftovers(folder)
     log.unlink()
-    publication.recover(folder, [vault])
-    assert not publication.leftovers(folder)
+    transaction.recover(folder, [vault])
+    assert not transaction.leftovers(folder)
     assert not log.exists()
 
 
@@ -485,10 +485,10 @@ def test_what_an_older_version_left_is_finished(tmp_path: Path, monkeypatch: pyt
     """Its journals have no word about a log."""
     folder = tmp_path / "out"
     killed_in_place(folder, monkeypatch)
-    (staging,) = publication.leftovers(folder)
-    plain = json.loads((staging / publication.JOURNAL).read_bytes())
+    (staging,) = transaction.leftovers(folder)
+    plain = json.loads((staging / transaction.JOURNAL).read_bytes())
     del plain["line"]
-    (staging / publication.JOURNAL).write_text(json.dumps(plain))
-    publication.resume(folder)
+    (staging / transaction.JOURNAL).write_text(json.dumps(plain))
+    transaction.resume(folder)
     assert whole(folder, {2}) == 2
     assert names(tmp_path) == ["out", "out.evidence"]

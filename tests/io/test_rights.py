@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError
-from shoal.io.rights import refuse_readable
+from shoal.io.atomic import refuse_readable
 
 
 @pytest.fixture

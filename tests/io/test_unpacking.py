@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from shoal.errors import InputError
-from shoal.io import unpacking
-from shoal.io.unpacking import first_unpacked
+from shoal.io import files
+from shoal.io.files import first_unpacked
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -51,7 +51,7 @@ def test_what_holds_nothing_is_not_read_for_ever(
 ) -> None:
     path, made, read = tmp_path / "a.gz", [0], [0]
     path.write_bytes(content)
-    member, block = zlib.decompressobj, unpacking._Packed.read
+    member, block = zlib.decompressobj, files._Packed.read
 
     def counted_member(*given: Any) -> Any:
         made[0] += 1
@@ -62,10 +62,10 @@ def test_what_holds_nothing_is_not_read_for_ever(
         return found
 
     monkeypatch.setattr(zlib, "decompressobj", counted_member)
-    monkeypatch.setattr(unpacking._Packed, "read", counted_block)
+    monkeypatch.setattr(files._Packed, "read", counted_block)
     assert first_unpacked(path, 1 << 20) == (b"", False)
     assert read[0] < 3 << 20
-    assert made[0] <= unpacking._MEMBERS + 1
+    assert made[0] <= files._MEMBERS + 1
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_an_item_that_nobody_released_is_no_part_of_the_manifest(tmp_path) -> No
     manifest["columns"][1]["hierarchy"].append(["a1", "A", "*"])
     from dataclasses import replace
 
-    from shoal.io.manifest import manifest_bytes
+    from shoal.io.evidence import manifest_bytes
 
     told = replace(made, gated=replace(made.gated, manifest=manifest_bytes(manifest)))
     with pytest.raises(GateError, match="1 labels of 'has' stand in the manifest and in no cell"):

@@ -16,8 +16,8 @@ import polars as pl
 
 import shoal
 from shoal.catalogue import names
-from shoal.census.hierarchies import hierarchies
 from shoal.engines.spark_session import java_version
+from shoal.io.census_hierarchies import hierarchies
 from tests.engines.server import Server, binaries, running
 from tests.engines.session import started
 from tests.recorded.digests import digests

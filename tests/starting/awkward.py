@@ -8,13 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.census import examples
-from shoal.census.examples import FIRST_NAMES
+from shoal.io import census
+from shoal.io.census import FIRST_NAMES
 
 
 def hospital(path: Path, people: int = 150, seed: int = 1) -> Path:
     """Semicolons, latin-1, dd.mm.yyyy, decimal commas, points between thousands, several rows a patient, free text."""
-    path.write_bytes(examples.hospital(people, seed))
+    path.write_bytes(census.hospital(people, seed))
     return path
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shoal.census.examples import insurance
 from shoal.errors import InputError
-from shoal.io.written import Notation
+from shoal.io.cell_format import Notation
+from shoal.io.census import insurance
 from shoal.starting.columns import facts_of
 from shoal.starting.digits import NUMBERS, recognised
 from shoal.starting.looks import look

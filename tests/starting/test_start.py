@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.census.examples import FIRST_NAMES, NOTES, SURNAMES
 from shoal.cli.main import execute
+from shoal.io.census import FIRST_NAMES, NOTES, SURNAMES
 from shoal.io.files import read_frame
 from shoal.io.recipes import load_recipe
 from shoal.starting.drafting import Draft, drafted

@@ -13,7 +13,7 @@ from shoal.data.gather import Gathering
 from shoal.data.schema import Schema
 from shoal.engines.spark_tasks import Tallying
 from shoal.errors import InputError
-from shoal.io.arriving import Arriving
+from shoal.io.frames import Arriving
 
 ROWS = pl.DataFrame(
     {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io import locks
+from shoal.io import atomic
 from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault import Key, Registry, check_vault, contents, load, open_registry, save_registry, seal, store
 
@@ -261,8 +261,8 @@ def test_whoever_stores_while_another_does_waits(
     tmp_path: Path, key: Key, secrets: list[Secret], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = store(tmp_path / "keys.vault", key, "run", secrets)
-    monkeypatch.setattr(locks, "PATIENCE", 0.05)
-    with locks.locked(path), pytest.raises(InputError, match="being written by another process"):
+    monkeypatch.setattr(atomic, "PATIENCE", 0.05)
+    with atomic.locked(path), pytest.raises(InputError, match="being written by another process"):
         store(path, key, "mine", secrets)
     store(path, key, "mine", secrets)
     assert list(contents(path, key)) == ["run", "mine"]

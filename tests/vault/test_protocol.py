@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.census.generate import generate
 from shoal.errors import InputError, ParameterError, ShoalError
+from shoal.io.census import generate
 from shoal.recoding.grading import GradingTable
 from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault.leaks import Known, gain, leaks

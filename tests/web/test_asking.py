@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier, export_text
 
-from shoal.census.generate import generate
+from shoal.io.census import generate
 from shoal.web.projects.workspace import folder_of
 from tests.web.conftest import PASSWORD
 from tests.web.test_browser import Site, chromium, site, sync_api  # noqa: F401

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from sqlalchemy import delete, select, update
 
 from shoal.errors import VerificationError
-from shoal.io import swap
+from shoal.io import atomic
 from shoal.vault.keyring import Keyring
 from shoal.web import keys
 from shoal.web.accounts import signing_in, users
@@ -227,7 +227,7 @@ def test_a_key_is_made_on_any_disk_and_after_any_kill(app: FastAPI, monkeypatch:
 
     synced: list[Path] = []
     monkeypatch.setattr(os, "link", no_links)  # as on FAT
-    monkeypatch.setattr(swap, "sync", synced.append)
+    monkeypatch.setattr(atomic, "sync", synced.append)
     assert open_keyring(settings, store).generation == 1
     place = settings.folder / "master.key"
     assert (len(place.read_bytes()), place.stat().st_mode & 0o777, left.exists()) == (32, 0o600, False)

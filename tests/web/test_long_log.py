@@ -13,7 +13,7 @@ from sqlalchemy import delete, event, insert, update
 from sqlalchemy.orm import Session as Db
 
 from shoal.cli.main import execute
-from shoal.io.chain import link
+from shoal.io.hash_chain import link
 from shoal.web.errors import API
 from shoal.web.store.trusted import LogEntry
 from shoal.web.trust import chain

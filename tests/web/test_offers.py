@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.cli.serve import _offer
-from shoal.io.relations import without_password
+from shoal.io.databases import without_password
 from shoal.running import verify_release
 from shoal.web.app import create_app
 from shoal.web.errors import API

@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from sqlalchemy import Connection, event
 from sqlalchemy.orm import Session as Db
 
-from shoal.io.locks import locked
+from shoal.io.atomic import locked
 from shoal.web.context import Here
 from shoal.web.errors import API
 from shoal.web.jobs import queue

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from sqlalchemy import func, select
 
 from shoal.errors import RecipeError
-from shoal.io import unpacking
+from shoal.io import files as unpacking
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.projects.confined import MOST, parse_confined, paths_of

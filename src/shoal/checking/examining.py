@@ -225,7 +225,7 @@ def _told(problems: list[ShoalError]) -> dict[str, Any]:
 
 def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:
     """Whether what a run writes and keeps has its place."""
-    from shoal.io.journal import refuse_unlogged
+    from shoal.io.hash_chain import refuse_unlogged
     from shoal.io.output import check_output
     from shoal.running import refuse_unkept
     from shoal.vault.remembering import refuse_unremembered

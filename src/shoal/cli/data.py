@@ -49,13 +49,13 @@ def data(
 
 
 def _written(name: str, folder: Path, replace: bool) -> Path:
-    from shoal.census import examples
+    from shoal.io import census
 
     path = folder / f"{name}.csv"
     if path.exists() and not replace:
         raise InputError(f"'{path}' exists: choose another folder, or --replace it.")
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(examples.hospital() if name == "hospital" else examples.patients())
+    path.write_bytes(census.hospital() if name == "hospital" else census.patients())
     return path
 
 

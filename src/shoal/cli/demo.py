@@ -50,8 +50,8 @@ def demo(
 
 def write_census(folder: Path, release: Path, rows: int, seed: int | None) -> None:
     """Write a census and its recipe into an existing folder; ``release`` is where the recipe writes to."""
-    from shoal.census.generate import generate
-    from shoal.census.hierarchies import recipe_text
+    from shoal.io.census import generate
+    from shoal.io.census_hierarchies import recipe_text
 
     generate(rows, seed=1 if seed is None else seed).write_csv(folder / "census.csv")
     target = Path("..") / release.name

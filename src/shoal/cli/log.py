@@ -24,7 +24,7 @@ def _start(context: typer.Context) -> None:
 @log_app.command()
 def show(log: _File, as_json: Json = False) -> None:
     """List its lines, after checking every one."""
-    from shoal.io.journal import read_journal
+    from shoal.io.hash_chain import read_journal
 
     found = read_journal(log)
     if as_json:
@@ -55,7 +55,7 @@ def verify_log(
     as_json: Json = False,
 ) -> None:
     """Check that no line was changed, dropped, inserted or moved (exit 4)."""
-    from shoal.io.journal import read_journal
+    from shoal.io.hash_chain import read_journal
 
     found = read_journal(log, head=head)
     if as_json:
@@ -74,7 +74,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a line by hand."""
-    from shoal.io.journal import log_release
+    from shoal.io.hash_chain import log_release
 
     entry = log_release(log, folder, event=event)
     if as_json:

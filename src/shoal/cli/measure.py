@@ -304,7 +304,7 @@ def _made(recipe: Path) -> _Priced:
 def _recorded(folder: Path, *, needed: bool) -> _Priced:
     """Measures that the publisher's evidence holds; none where there is no evidence and none are needed."""
     from shoal.io.evidence import evidence_folder
-    from shoal.io.publication import evidence_of
+    from shoal.io.transaction import evidence_of
     from shoal.verify.folder import read_manifest
 
     manifest = read_manifest(folder)

@@ -108,7 +108,7 @@ def is_url(target: str) -> bool:
 
 def called(target: str) -> str:
     """A target as it may be printed: an address may hold a password."""
-    from shoal.io.relations import without_password
+    from shoal.io.databases import without_password
 
     return without_password(target) if is_url(target) else target
 
@@ -135,8 +135,8 @@ def open_target(
     without a role are kept: as neutral ones, or as quasi-identifiers where none is named.
     """
     from shoal.catalogue import load
+    from shoal.io.databases import no_file
     from shoal.io.folders import is_release
-    from shoal.io.relations import no_file
     from shoal.risk.classes import counted_rows
     from shoal.running import keeps_rows, open_rows
     from shoal.streaming.unordered import refuse_keyless, refuse_people, refuse_unread

@@ -235,7 +235,7 @@ def read_key(
     accept_short
         Let a passphrase of fewer than 12 characters make something new.
     """
-    from shoal.io.rights import refuse_readable
+    from shoal.io.atomic import refuse_readable
     from shoal.vault.seal import Key
 
     if passphrase_file is not None and key_file is not None:

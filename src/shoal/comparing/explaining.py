@@ -14,8 +14,8 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.errors import InputError
-from shoal.io.publication import evidence_of
 from shoal.io.recipes import Recipe, parse_recipe
+from shoal.io.transaction import evidence_of
 from shoal.models.feasibility import all_models, whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import Progress

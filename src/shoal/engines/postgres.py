@@ -98,7 +98,7 @@ _SETTINGS = (
 
 
 class Found(Protocol):
-    """A source in a database, as a recipe names it (`shoal.io.relations.Relation`)."""
+    """A source in a database, as a recipe names it (`shoal.io.databases.Relation`)."""
 
     @property
     def url(self) -> str: ...

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import GateError, InputError, MissingExtraError
-from shoal.io.labelled import Labels, read_copy, write_labelled
-from shoal.io.normal import MISSING
-from shoal.io.workbook import read_workbook, sheet_names, write_workbook
+from shoal.io.cell_format import MISSING
+from shoal.io.excel import read_workbook, sheet_names, write_workbook
+from shoal.io.statistics_files import Labels, read_copy, write_labelled
 from shoal.params import choice
 from shoal.verify.folder import read_folder
 from shoal.verify.report import Check

@@ -5,10 +5,12 @@ None of it may be published: the secret undoes the shuffle, and exact figures te
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import hmac
 import io
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,8 +19,42 @@ from typing import Any
 import polars as pl
 
 from shoal.data.texts import all_told, is_text
-from shoal.errors import InputError
-from shoal.io.manifest import json_bytes
+from shoal.errors import InputError, InternalError
+
+# ----------------------------------------
+# The public description that goes with a release, as bytes. The verifier reads it back.
+
+
+def json_bytes(value: Any) -> bytes:
+    """Stable JSON: keys sorted, two spaces, a line feed at the end; NumPy numbers as numbers."""
+    text = json.dumps(_plain(value), sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def manifest_bytes(manifest: Mapping[str, Any]) -> bytes:
+    """A manifest as it is written: equal manifests give equal bytes."""
+    return json_bytes(manifest)
+
+
+def _plain(value: Any) -> Any:
+    """The same value in JSON's own types; NaN and infinities as text, which JSON has no numbers for."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        items = sorted(value) if isinstance(value, set | frozenset) else value
+        return [_plain(item) for item in items]
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    raise InternalError(f"A {type(value).__name__} cannot be written as JSON.")
+
 
 RECIPE, SECRET, SAMPLE_SECRET, FACTS = "recipe.toml", "secret", "sample-secret", "evidence.json"
 # What has a file of its own: these never go into evidence.json.

@@ -13,8 +13,8 @@ from polars.io.plugins import register_io_source
 
 from shoal.data.table import read_part, spilling
 from shoal.errors import GateError
+from shoal.io.cell_format import count_formulas
 from shoal.io.files import write_frame
-from shoal.io.formulas import count_formulas
 from shoal.verify.values import plain
 
 # Rows of a row group of a Parquet file, whatever the batches were.

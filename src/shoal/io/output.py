@@ -25,16 +25,16 @@ from shoal.io.evidence import (
     evidence_folder,
     frame_stamp,
     input_hash,
+    manifest_bytes,
     refuse_linked_evidence,
     write_evidence,
 )
 from shoal.io.files import FORMATS, FORMULAS, write_frame
 from shoal.io.folders import is_release, refuse_among
-from shoal.io.labelled import Labels
-from shoal.io.manifest import manifest_bytes
-from shoal.io.native import native
-from shoal.io.publication import BOUND, Holder, publish, resume
+from shoal.io.frames import native
 from shoal.io.sayable import read_columns, sayable
+from shoal.io.statistics_files import Labels
+from shoal.io.transaction import BOUND, Holder, publish, resume
 from shoal.params import choice
 from shoal.results import Gated, Release
 from shoal.verify.folder import MANIFEST, read_folder

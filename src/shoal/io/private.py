@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from shoal.errors import InputError
+from shoal.io.atomic import locked, write_whole
 from shoal.io.folders import is_release
-from shoal.io.locks import locked
-from shoal.io.swap import write_whole
 
 
 def check_private(path: str | Path, *, suffix: str, replace: bool, release: str | Path | None = None) -> Path:

@@ -19,10 +19,10 @@ from shoal.data.sampling import Sampling
 from shoal.errors import RecipeError
 from shoal.io import entries
 from shoal.io.column_settings import ColumnSettings, PolicySettings
+from shoal.io.databases import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.files import is_data
 from shoal.io.findings import sentence
 from shoal.io.profiling import profiled
-from shoal.io.relations import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.review import Review, check_review
 from shoal.io.section import Section
 from shoal.io.text import UNPACK_LIMIT

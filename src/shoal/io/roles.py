@@ -14,7 +14,7 @@ from shoal.data.derive import derived_from, with_derived
 from shoal.data.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Schema, column_spec
 from shoal.errors import RecipeError, SchemaError
 from shoal.io.files import read_frame
-from shoal.io.looking import look_at
+from shoal.io.partitions import look_at
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe

@@ -28,15 +28,13 @@ from shoal.data.texts import all_told
 from shoal.data.values import format_number
 from shoal.data.workload import Workload, set_workload
 from shoal.errors import InputError, ParameterError, SchemaError, ShoalError
+from shoal.io.cell_format import Notation, as_written, normalise
 from shoal.io.files import read_frame
-from shoal.io.frames import to_polars
-from shoal.io.native import numbers_as_names
-from shoal.io.normal import normalise
+from shoal.io.frames import numbers_as_names, to_polars
 from shoal.io.policies import load_policy
 from shoal.io.roles import settled_roles
 from shoal.io.text import UNPACK_LIMIT
 from shoal.io.value_tables import read_values
-from shoal.io.written import Notation, as_written
 from shoal.params import choice
 
 _RESEARCH = ("values", "rules", "weights", "normalise", "rv")

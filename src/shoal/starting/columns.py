@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.data.dates import look_at
 from shoal.data.values import format_number
-from shoal.io.written import Notation
+from shoal.io.cell_format import Notation
 from shoal.starting import looks
 from shoal.starting.notations import PLAIN, Numbers, markers_of, non_answers_of, numbers_of, sentinels_of, words_among
 from shoal.starting.words import kind_of_name

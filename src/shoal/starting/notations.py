@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from shoal.io.written import Notation
+from shoal.io.cell_format import Notation
 
 PLAIN = Notation()
 # In this order; a notation is taken where every cell is a number of it.

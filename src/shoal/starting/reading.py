@@ -11,10 +11,10 @@ import polars as pl
 
 from shoal.data.schema import Schema
 from shoal.errors import InputError, ParameterError
+from shoal.io.cell_format import Notation
+from shoal.io.databases import Relation, check_url, without_password
 from shoal.io.files import extension_of, is_typed, read_frame
-from shoal.io.labelled import Labels, is_labelled, read_labels
-from shoal.io.relations import Relation, check_url, without_password
-from shoal.io.written import Notation
+from shoal.io.statistics_files import Labels, is_labelled, read_labels
 from shoal.starting.sniffing import Layout, sniff
 
 _MOST_ROWS = 200_000  # of a database, to look at

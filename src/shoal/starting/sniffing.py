@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from shoal.errors import InputError
-from shoal.io.delimited import check_separator
+from shoal.io.csv import check_separator
 
 _BYTES = 1 << 20
 _LINES = 200

@@ -17,20 +17,19 @@ from shoal.data.sampling import Sampling
 from shoal.engines.base import Keeping as Writable
 from shoal.engines.external_rows import KeptRows
 from shoal.errors import InputError, RecipeError
-from shoal.io.batches import Batches, PreparedBatches, open_batches
-from shoal.io.drawn import DrawnBatches, draw_batches
+from shoal.io.batches import Batches, DrawnBatches, PreparedBatches, draw_batches, open_batches
+from shoal.io.databases import Relation
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.gating import naming
-from shoal.io.journal import log_of
+from shoal.io.hash_chain import log_of
 from shoal.io.output import check_output, writing
 from shoal.io.profiling import refuse_unfit
-from shoal.io.publication import BOUND, Holder, publish
-from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe
-from shoal.io.relations import Relation
 from shoal.io.roles import schema_of, settled
 from shoal.io.source import Told, read_population
+from shoal.io.transaction import BOUND, Holder, publish
+from shoal.io.transaction import resume as settle
 from shoal.models.base import Model
 from shoal.pipeline import Progress
 from shoal.recoding.publish import Output

@@ -29,10 +29,9 @@ from shoal.engines.prefetch import ahead, begun
 from shoal.engines.store import StoredRows
 from shoal.errors import GateError, InputError
 from shoal.io.describe import describe, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
-from shoal.io.evidence import row_bytes
+from shoal.io.evidence import manifest_bytes, row_bytes
 from shoal.io.gating import naming, person_refusals, refuse_failed, refuse_first, with_verdicts
 from shoal.io.growing import Growing
-from shoal.io.manifest import manifest_bytes
 from shoal.io.sayable import sayable
 from shoal.io.vouching import bring_terms
 from shoal.models.base import Model, smallest_class

@@ -20,12 +20,11 @@ from shoal.data.keys import Keys
 from shoal.engines.spark import SparkRows
 from shoal.engines.spark_session import need_spark, observed, refuse_broken_lines, refuse_old, session, told
 from shoal.errors import InputError, ParameterError, RecipeError
-from shoal.io.arriving import Arriving
+from shoal.io.cell_format import check_names
 from shoal.io.files import extension_of
 from shoal.io.folders import ENDINGS, is_hidden
-from shoal.io.looking import Looked, look_at
-from shoal.io.normal import check_names
-from shoal.io.partitions import Partitions
+from shoal.io.frames import Arriving
+from shoal.io.partitions import Looked, Partitions, look_at
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.pipeline import Progress
 from shoal.recoding.secrets import Secret

@@ -16,8 +16,8 @@ from shoal.engines.external_rows import KeptRows
 from shoal.engines.postgres import connected
 from shoal.errors import SchemaError
 from shoal.io.batches import Batches
+from shoal.io.databases import Relation
 from shoal.io.recipes import Recipe
-from shoal.io.relations import Relation
 from shoal.params import nearest
 from shoal.pipeline import Progress
 from shoal.risk.audit import Standing

@@ -9,9 +9,9 @@ from shoal.catalogue import load
 from shoal.data.derive import refuse_batched
 from shoal.data.domain import Domain
 from shoal.errors import RecipeError
+from shoal.io.databases import no_file
 from shoal.io.folders import refuse_among
 from shoal.io.recipes import Recipe
-from shoal.io.relations import no_file
 from shoal.io.roles import schema_of
 from shoal.streaming.unordered import refuse_keyless
 from shoal.streaming.unread import refuse_read

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 from polars.exceptions import PolarsError
 
 from shoal.errors import InputError, VerificationError
-from shoal.io.publication import Bond, digest_of
+from shoal.io.transaction import Bond, digest_of
 
 # What reading content of another form raises: JSON, arrays, frames.
 _FAULTS = (

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.io.locks import locked
+from shoal.io.atomic import locked, sync, write_whole
 from shoal.io.private import check_private
-from shoal.io.publication import Bond
-from shoal.io.swap import sync, write_whole
+from shoal.io.transaction import Bond
 from shoal.params import nearest
 from shoal.recoding.secrets import Secret, restore
 from shoal.vault.entries import Entry, Kept, damaged, from_plain, to_plain

@@ -13,11 +13,10 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.io.evidence import FACTS
-from shoal.io.locks import locked
-from shoal.io.manifest import json_bytes
+from shoal.io.atomic import locked
+from shoal.io.evidence import FACTS, json_bytes
 from shoal.io.private import check_private
-from shoal.io.publication import BOUND, Bond
+from shoal.io.transaction import BOUND, Bond
 from shoal.vault.entries import bond_of, damaged
 from shoal.vault.files import refuse_public, write_sealed
 from shoal.vault.known_before import Past

@@ -10,9 +10,9 @@ from typing import Any
 from shoal.data.domain import History
 from shoal.data.table import Table
 from shoal.errors import GateError, InputError, RecipeError, RefusalError
-from shoal.io.locks import locked
-from shoal.io.publication import Bond
+from shoal.io.atomic import locked
 from shoal.io.recipes import Recipe
+from shoal.io.transaction import Bond
 from shoal.models.base import Model
 from shoal.results import Release
 from shoal.vault.intersection import Weakened, weakened

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.rights import refuse_readable
+from shoal.io.atomic import refuse_readable
 
 MAGIC, VERSION = b"SHOALVLT", 1
 # Other files in the same envelope, by their first bytes, and what messages call them.

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, MissingExtraError, VerificationError
+from shoal.io.atomic import refuse_readable, write_whole
 from shoal.io.folders import is_release
-from shoal.io.rights import refuse_readable
-from shoal.io.swap import write_whole
 from shoal.verify.folder import MANIFEST, open_folder
 
 SUFFIX, PUBLIC = ".sig", ".pub"

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shoal.errors import InputError, VerificationError
-from shoal.io.locks import locked
-from shoal.io.swap import write_whole
+from shoal.io.atomic import locked, write_whole
 from shoal.vault.keyring import Keyring, generation_of
 
 LIST = "list"

@@ -11,8 +11,7 @@ from typing import TypeVar
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import InputError, VerificationError
-from shoal.io.rights import refuse_readable
-from shoal.io.swap import write_whole
+from shoal.io.atomic import refuse_readable, write_whole
 from shoal.vault.keyring import Keyring
 from shoal.vault.seal import Key
 from shoal.vault.strongroom import Strongroom

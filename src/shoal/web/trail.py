@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session as Db
 
-from shoal.io.chain import START, link
+from shoal.io.hash_chain import START, link
 from shoal.web.store.trusted import LogEntry
 
 _LOCK = 7_301_447  # of PostgreSQL's advisory locks: one line after the other

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import ShoalError, VerificationError
-from shoal.io.swap import write_whole
+from shoal.io.atomic import write_whole
 from shoal.vault.keyring import Keyring
 from shoal.web.projects.together import afterwards
 from shoal.web.projects.workspace import folder_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
-from shoal.io.relations import without_password
+from shoal.io.databases import without_password
 from shoal.web.errors import conflict, invalid
 from shoal.web.projects.together import afterwards, put_file, settle_left
 from shoal.web.projects.uploads import INCOMING, KINDS, Incoming, written

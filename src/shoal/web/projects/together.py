@@ -25,8 +25,7 @@ from sqlalchemy.orm import Session as Db
 from sqlalchemy.orm import SessionTransaction
 
 from shoal.errors import InputError
-from shoal.io.locks import locked
-from shoal.io.swap import sync, write_whole
+from shoal.io.atomic import locked, sync, write_whole
 from shoal.web.errors import conflict
 from shoal.web.projects.uploads import Incoming
 from shoal.web.store.work import File

@@ -19,9 +19,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
 from shoal.errors import InputError
-from shoal.io.files import extension_of, is_typed
-from shoal.io.swap import write_whole
-from shoal.io.unpacking import first_unpacked
+from shoal.io.atomic import write_whole
+from shoal.io.files import extension_of, first_unpacked, is_typed
 from shoal.starting.sniffing import sniff
 from shoal.web.errors import Refused, invalid
 from shoal.web.middleware import TooLarge

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import VerificationError
-from shoal.io.chain import START, as_line, walk
+from shoal.io.hash_chain import START, as_line, walk
 from shoal.web.errors import Refused
 from shoal.web.store.trusted import LogEntry
 

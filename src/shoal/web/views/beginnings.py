@@ -18,9 +18,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.io.files import is_typed
-from shoal.io.swap import write_whole
-from shoal.io.unpacking import first_unpacked
+from shoal.io.atomic import write_whole
+from shoal.io.files import first_unpacked, is_typed
 from shoal.starting.sniffing import SEPARATORS
 from shoal.web.views.apart import apart
 from shoal.web.views.remembering import remembered

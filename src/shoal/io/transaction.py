@@ -22,11 +22,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shoal.errors import InputError, ShoalError, VerificationError
-from shoal.io.evidence import FACTS, evidence_folder, read_evidence, refuse_linked_evidence
-from shoal.io.journal import PendingLine
-from shoal.io.locks import lock_file, locked
-from shoal.io.manifest import json_bytes
-from shoal.io.swap import put, sync, write_whole
+from shoal.io.atomic import lock_file, locked, put, sync, write_whole
+from shoal.io.evidence import FACTS, evidence_folder, json_bytes, read_evidence, refuse_linked_evidence
+from shoal.io.hash_chain import PendingLine
 from shoal.verify.folder import MANIFEST
 
 JOURNAL = "journal.json"
@@ -121,7 +119,7 @@ def publish(
     check
         Raises unless the release may go to its folder; asked when nobody else can write there any more.
     log
-        File that gets a line about the release (:mod:`shoal.io.journal`).
+        File that gets a line about the release (:mod:`shoal.io.hash_chain`).
     then
         Brings into force what was written elsewhere, as soon as the release is in its place; more than once does no
         harm.

@@ -18,7 +18,7 @@ import polars as pl
 from shoal.data.texts import FIRST, counted, repeats
 from shoal.data.values import normal_text
 from shoal.errors import InputError, ParameterError
-from shoal.io.normal import check_names
+from shoal.io.cell_format import check_names
 from shoal.io.text import BLANKS, CHUNK, Text, has_quotes
 
 _ENDS_EMPTY = ""  # no column of a file can have this name

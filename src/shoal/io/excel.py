@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.labelled import Labels, whole_numbers
+from shoal.io.statistics_files import Labels, whole_numbers
 from shoal.params import nearest
 
 EXTENSIONS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")

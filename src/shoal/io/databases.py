@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from shoal.data.values import normal_text
 from shoal.errors import InputError, RecipeError
-from shoal.io.normal import MISSING, check_names
+from shoal.io.cell_format import MISSING, check_names
 
 _SCHEMES = ("postgresql://", "postgres://")
 _PRIVATE = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
