@@ -9,9 +9,9 @@ from benchmarks.harness import Comparison, Work, case, run
 from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
 from shoal.io.census import generate
-from shoal.io.source import read
 from shoal.models.diversity import DistinctL
 from shoal.pipeline import anonymize
+from shoal.recipe.source import read
 from shoal.recoding.kinds import GENERALISED
 from shoal.results import Release
 from shoal.risk.attacks.case import AttackCase

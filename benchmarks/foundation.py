@@ -17,13 +17,13 @@ from shoal.data.schema import Schema
 from shoal.engines.memory import MemoryEngine
 from shoal.io.census import generate
 from shoal.io.files import read_frame
-from shoal.io.source import read
 from shoal.kernels.grouping import group_rows
 from shoal.models.diversity import DistinctL
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.pipeline import anonymize
+from shoal.recipe.source import read
 from shoal.risk.audit import audit
 
 CARDS = (74, 7, 16, 7, 14, 5, 2, 41, 2)

@@ -16,13 +16,13 @@ from shoal.algorithms.lattice.optimal import Optimal
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
-from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.models.closeness import TCloseness
 from shoal.models.diversity import DistinctL
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
+from shoal.recipe.source import read
 
 NINE = (
     "sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class",

@@ -10,9 +10,9 @@ from shoal.algorithms.links.anatomy import Anatomy
 from shoal.algorithms.links.microaggregation import Microaggregation
 from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryEngine
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.recipe.source import read
 
 SIX = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 

@@ -53,11 +53,11 @@ def shoal(data: str, release: str, options: dict[str, Any]) -> dict[str, Any]:
     from shoal.algorithms.mondrian import Mondrian
     from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine
-    from shoal.io.source import read
     from shoal.models.feasibility import whole_reference
     from shoal.models.judge import Judge
     from shoal.models.size import KAnonymity
     from shoal.pipeline import anonymize
+    from shoal.recipe.source import read
 
     frame, algorithm = _polars(data, options), Mondrian(k=options["k"], cut=options["cut"])
     types = {name: {"type": "numeric" if name in options["numeric"] else "categorical"} for name in options["quasi"]}

@@ -47,9 +47,9 @@ def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
     from shoal.catalogue import make
     from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine
-    from shoal.io.source import read
     from shoal.models.feasibility import whole_reference
     from shoal.models.judge import Judge
+    from shoal.recipe.source import read
 
     quasi = NINE if labels else EIGHT
     files = {name: str(ADULT.parent / f"adult_hierarchy_{name}.csv") for name in quasi} if labels else {}

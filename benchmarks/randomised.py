@@ -14,9 +14,9 @@ from shoal.data.schema import Schema
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.io.census import generate
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.recipe.source import read
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.risk.attacks.randomised import attack_randomised
 from shoal.utility.posterior import posterior

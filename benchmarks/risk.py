@@ -6,7 +6,7 @@ import sys
 
 from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, Comparison, case, run, yardstick_groupby
 from shoal.data.table import Table
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.risk.assess import assess
 from shoal.risk.classes import counted_rows
 from shoal.risk.suda import find_uniques

@@ -21,7 +21,7 @@ from shoal.cli.main import execute
 from shoal.data.table import Table
 from shoal.data.workload import Cuts
 from shoal.errors import DomainError, InputError, ParameterError, SchemaError, UserError
-from shoal.io.recipes import dump_recipe, parse_recipe
+from shoal.recipe.recipe import dump_recipe, parse_recipe
 from shoal.utility.base import search_prices
 from shoal.utility.features import Boundaries, kept_share
 from shoal.utility.reading import read_release

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "read": "shoal.io.source",
+    "read": "shoal.recipe.source",
     "anonymize": "shoal.pipeline",
     "run": "shoal.running",
     "open_rows": "shoal.running",
@@ -46,7 +46,7 @@ _HOMES = {
     "Samarati": "shoal.algorithms.lattice.samarati",
     "Incognito": "shoal.algorithms.lattice.incognito",
     "value_levels": "shoal.utility.research_table",
-    "values_csv": "shoal.io.value_tables",
+    "values_csv": "shoal.recipe.research_values",
     "ResearchGlobal": "shoal.algorithms.research.methods",
     "ResearchLocal": "shoal.algorithms.research.methods",
     "ResearchHybrid": "shoal.algorithms.research.methods",

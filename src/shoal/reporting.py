@@ -14,7 +14,7 @@ from shoal.errors import InputError
 from shoal.io.evidence import read_evidence
 from shoal.io.transaction import BOUND
 from shoal.params import choice
-from shoal.profiles import named_profile
+from shoal.recipe.profiles import named_profile
 from shoal.reports.dossier.audiences import AUDIENCES, EXTERNAL, dossier, public
 from shoal.reports.dossier.facts import Facts
 from shoal.reports.dossier.rendering import FORMATS, dossier_html, dossier_json, dossier_markdown

@@ -23,10 +23,6 @@ from shoal.io.cell_format import count_formulas
 from shoal.io.copies import compare_copies
 from shoal.io.hash_chain import log_of, refuse_unlogged
 from shoal.io.output import check_output, read_release, write_release
-from shoal.io.profiling import refuse_unfit
-from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
-from shoal.io.roles import settled
-from shoal.io.source import read
 from shoal.io.statistics_files import read_labels
 from shoal.io.transaction import Holder
 from shoal.io.transaction import resume as settle
@@ -34,6 +30,9 @@ from shoal.io.vouching import bring_vouched
 from shoal.models.base import Model
 from shoal.models.feasibility import all_models
 from shoal.pipeline import Progress, anonymize
+from shoal.recipe.profiles import refuse_unfit
+from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
+from shoal.recipe.source import read, settled
 from shoal.recoding.secrets import KEY_BYTES, Secret, SecretKey
 from shoal.reports.release import release_html
 from shoal.results import Release, Written

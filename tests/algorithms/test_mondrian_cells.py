@@ -18,10 +18,10 @@ from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
-from shoal.io.source import read
 from shoal.kernels import mondrian
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import CellGrouping, Grouping
 from tests.algorithms.lattice import lattices

@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError, RecipeError, SchemaError
-from shoal.io.recipes import parse_recipe
+from shoal.recipe.recipe import parse_recipe
 from shoal.running import verify_release
 from shoal.streaming.unserved import refuse_unserved
 from shoal.verify.recheck import recheck

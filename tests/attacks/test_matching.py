@@ -19,10 +19,10 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import MissingExtraError, ParameterError
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import anonymize
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Coded
 from shoal.risk.attacks.decoding import (

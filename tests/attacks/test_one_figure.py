@@ -17,7 +17,7 @@ import shoal
 from shoal.cli.main import execute
 from shoal.data.keys import Keys
 from shoal.errors import GateError, InfeasibleError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.reader_labels import readers_manifest
 from shoal.results import Release
 from shoal.risk.assess import assess

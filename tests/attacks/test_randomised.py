@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from shoal.errors import ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.randomised import Randomised
 from shoal.risk.attacks import randomised as attacks
 from shoal.risk.attacks.base import AttackFigure, figure

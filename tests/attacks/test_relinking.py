@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.links.anatomy import Anatomy
 from shoal.data.table import Table
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recodings import Bucketed
 from shoal.risk.attacks import bucketised as attack
 from tests.algorithms.lattice.lattices import Case

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from shoal.checking.examining import examine
-from shoal.io.recipes import load_recipe
-from shoal.io.roles import settled
+from shoal.recipe.recipe import load_recipe
+from shoal.recipe.source import settled
 from tests.cli.conftest import recipe_text
 
 pytest.importorskip("duckdb")

@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.checking.foreseen import SIZES, _grown, foresee, foreseen_stream, peak_bytes
 from shoal.checking.words import findings
-from shoal.io.recipes import parse_recipe
+from shoal.recipe.recipe import parse_recipe
 
 
 @pytest.mark.parametrize("taken, n, seconds", [

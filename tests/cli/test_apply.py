@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from shoal.io.evidence import read_evidence
-from shoal.io.recipes import parse_recipe
-from shoal.io.reuse import reapplied, recoding_of
+from shoal.recipe.reapply import reapplied, recoding_of
+from shoal.recipe.recipe import parse_recipe
 
 RECIPE = """\
 seed = 1

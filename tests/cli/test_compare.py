@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shoal.io.recipes import dump_recipe, load_recipe, parse_recipe
+from shoal.recipe.recipe import dump_recipe, load_recipe, parse_recipe
 from shoal.reports.compare import plot_data
 from tests.cli.conftest import Result
 

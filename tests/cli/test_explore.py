@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shoal.cli.demo import write_census
-from shoal.io.recipes import dump_recipe, load_recipe, update_recipe
+from shoal.recipe.recipe import dump_recipe, load_recipe, update_recipe
 
 NODE = {"levels", "loss", "suppressed", "classes", "smallest", "verdict"}
 DATA = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shoal.io.recipes import parse_recipe
+from shoal.recipe.recipe import parse_recipe
 
 Shoal = Callable[..., Any]
 PEOPLE = "age,zip,job,ward,disease\n" + "".join(

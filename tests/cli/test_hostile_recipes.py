@@ -9,7 +9,7 @@ import pytest
 
 from shoal.cli.main import execute
 from shoal.errors import RecipeError
-from shoal.io.recipes import parse_recipe
+from shoal.recipe.recipe import parse_recipe
 from tests.cli.conftest import recipe_text
 
 ROWS = "\n".join(f"{20 + i % 6},{'mf'[i % 2]},{['flu', 'cold', 'HIV'][i % 3]}" for i in range(24))

@@ -8,7 +8,7 @@ import pytest
 
 from shoal.cli.main import execute
 from shoal.io import census
-from shoal.starting.words import kind_of_name
+from shoal.recipe.value_patterns import kind_of_name
 
 
 @pytest.fixture

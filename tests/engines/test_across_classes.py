@@ -16,7 +16,7 @@ from shoal.data.keys import Keys
 from shoal.data.stats import Possible, attribute
 from shoal.engines.external_rows import KeptRows
 from shoal.engines.store import StoredRows
-from shoal.io.recipes import load_recipe
+from shoal.recipe.recipe import load_recipe
 from shoal.streaming.recipes import opened
 from tests.conftest import many
 from tests.engines.alike import outcome

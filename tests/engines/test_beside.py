@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shoal.io.recipes import load_recipe
+from shoal.recipe.recipe import load_recipe
 from shoal.streaming.beside import some_beside
 from shoal.streaming.recipes import judged_release
 

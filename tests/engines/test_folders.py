@@ -15,7 +15,7 @@ from shoal.io.batches import open_batches
 from shoal.io.folders import files_of
 from shoal.io.output import check_output
 from shoal.io.partitions import look_at
-from shoal.io.recipes import load_recipe
+from shoal.recipe.recipe import load_recipe
 from shoal.streaming.recipes import source_of
 from shoal.streaming.spark import _looked
 from tests.engines.alike import outcome

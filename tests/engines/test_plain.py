@@ -19,10 +19,10 @@ from shoal.data.rows import Rows, in_memory
 from shoal.data.stats import GroupStats
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError, ShoalError
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.suppression import enforce, other_references, split_verdicts
+from shoal.recipe.source import read
 from shoal.recoding.recoded import Released, apply_recoding
 from tests.algorithms.lattice.lattices import Case, cases
 from tests.engines.plain import PlainEngine, PlainRows

@@ -11,7 +11,7 @@ import pytest
 from shoal.algorithms.lattice.optimal import Optimal
 from shoal.errors import ParameterError, RecipeError
 from shoal.io import batches
-from shoal.io.recipes import parse_recipe
+from shoal.recipe.recipe import parse_recipe
 from shoal.streaming.unserved import refuse_unserved
 from tests.engines.alike import outcome
 

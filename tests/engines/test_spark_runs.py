@@ -17,7 +17,7 @@ from shoal.engines import spark_session
 from shoal.engines.scratch import clear
 from shoal.engines.spark_tasks import CHANGED, Each, Mapped
 from shoal.errors import InputError, InternalError, MissingExtraError
-from shoal.io.recipes import load_recipe
+from shoal.recipe.recipe import load_recipe
 from shoal.streaming.spark import spark_source
 from tests.conftest import many
 

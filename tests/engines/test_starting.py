@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.cli.main import execute
-from shoal.io.recipes import load_recipe
+from shoal.recipe.recipe import load_recipe
 from tests.engines.server import PASSWORD, Server
 
 

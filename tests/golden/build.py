@@ -13,9 +13,9 @@ from shoal.catalogue import load, make
 from shoal.data.classes import RowIds
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge, Judgement
+from shoal.recipe.source import read
 from shoal.recoding.cells import IntervalCells
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping

@@ -8,9 +8,9 @@ import pytest
 
 from shoal.catalogue import make
 from shoal.data.table import Table
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.recipe.source import read
 from tests.golden.build import ENGINE
 
 COLUMNS = [

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.risk.audit import audit
 from tests.golden import data
 from tests.golden.build import ENGINE, judged, printed, release

@@ -7,7 +7,7 @@ import pytest
 
 from shoal.data.hierarchy_builders import prefix
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain

@@ -16,9 +16,9 @@ from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.recipe.source import read
 from tests.golden import data
 from tests.golden.build import ENGINE
 from tests.golden.test_full_domain import HIERARCHIES, MINIMAL

@@ -12,7 +12,7 @@ from shoal.algorithms.links.anatomy import Anatomy, deal, largest_l
 from shoal.data.classes import RowIds
 from shoal.data.guards import guards_of
 from shoal.errors import InfeasibleError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from tests.algorithms.lattice.lattices import Case
 from tests.golden.build import printed
 from tests.golden.data import YQ_FIG_1, YQ_FIG_4

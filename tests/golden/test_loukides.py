@@ -18,11 +18,11 @@ from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
-from shoal.io.source import read
 from shoal.kernels.median_split import halve
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from tests.golden import data
 from tests.golden.build import ENGINE, cells, release, score

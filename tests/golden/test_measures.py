@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recoded import Released
 from tests.golden import data
 from tests.golden.build import cells, printed_release, release, score

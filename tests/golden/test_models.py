@@ -14,11 +14,11 @@ from shoal.catalogue import make
 from shoal.data.classes import RowIds
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.models.suppression import enforce
+from shoal.recipe.source import read
 from tests.golden import data
 from tests.golden.build import ENGINE, judged, judged_release, of_groups, printed, release
 

@@ -10,10 +10,10 @@ from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from tests.golden import data
 from tests.golden.build import ENGINE, cells

@@ -12,8 +12,8 @@ import pytest
 from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
 from shoal.kernels.posterior import reach
+from shoal.recipe.source import read
 from shoal.recoding.randomised import Randomised
 from shoal.utility.bias import confidence, lift, relative_bias, support
 from shoal.utility.posterior import candidates

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.io.source import read
 from shoal.models.ranges import RangeDiversity
+from shoal.recipe.source import read
 from tests.golden import data
 from tests.golden.build import judged, of_groups, score
 from tests.golden.test_measures import T39, T310

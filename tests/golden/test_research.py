@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from shoal.data.column import Column
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.utility.research_labels import spans
 from shoal.utility.research_rules import Constraint
 from shoal.utility.research_value import ResearchValue, kept_importance

@@ -8,9 +8,9 @@ import pytest
 
 from shoal.catalogue import names
 from shoal.errors import ParameterError, RecipeError
-from shoal.io.recipes import Recipe, dump_recipe, parse_recipe
 from shoal.models.refusals import BY_COLUMN, plain_codes
-from shoal.profiles import named_profile
+from shoal.recipe.profiles import named_profile
+from shoal.recipe.recipe import Recipe, dump_recipe, parse_recipe
 from shoal.running import run
 
 RECIPE = """\

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.errors import RecipeError, VerificationError
-from shoal.io.recipes import dump_recipe, parse_recipe
+from shoal.recipe.recipe import dump_recipe, parse_recipe
 from shoal.running import verify_release
 from shoal.verify.manifest_schema import check_manifest
 

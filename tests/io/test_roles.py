@@ -11,8 +11,8 @@ import pytest
 import shoal
 from shoal.data.schema import LIST_ROLES, ColumnSpec
 from shoal.errors import RecipeError, SchemaError
-from shoal.io.recipes import parse_recipe
-from shoal.io.roles import settled, settled_roles
+from shoal.recipe.recipe import parse_recipe
+from shoal.recipe.source import settled, settled_roles
 
 NAMES = ["id", "born", "seen", "zip", "lab_a", "lab_b", "lab_note", "ward"]
 

@@ -12,7 +12,7 @@ import shoal
 from shoal.data.schema import ColumnSpec, Schema
 from shoal.errors import InputError, ParameterError, RecipeError, SchemaError
 from shoal.io.cell_format import Notation, as_written
-from shoal.io.recipes import load_recipe, parse_recipe
+from shoal.recipe.recipe import load_recipe, parse_recipe
 from shoal.streaming.unserved import refuse_misplaced
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.prices import prices_of
-from shoal.io.source import read
 from shoal.kernels import _native
 from shoal.kernels.prices import Prices
+from shoal.recipe.source import read
 from tests.conftest import many
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import ORDER, Case, cases

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from shoal.algorithms.prices import ONE, pack, prices_of, quasi_columns, ticks_of, units_of, weighted
 from shoal.data.table import with_crowd
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
 from shoal.kernels import _native
 from shoal.kernels.prices import Prices
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 from tests.measures.naive import NaiveColumn

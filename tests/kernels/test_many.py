@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
 from shoal.data.table import Table, with_crowd
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
 from shoal.kernels import _native
 from shoal.kernels.prices import Prices, widest_columns
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 

@@ -24,11 +24,11 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError
-from shoal.io.source import read
 from shoal.kernels import mondrian
 from shoal.kernels.mondrian import STEPS
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.recipe.source import read
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases
 

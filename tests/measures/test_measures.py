@@ -15,7 +15,7 @@ from shoal.catalogue import load, names
 from shoal.data.table import with_crowd
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.lattice import top_level
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping

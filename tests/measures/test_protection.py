@@ -15,7 +15,7 @@ import shoal
 from shoal.catalogue import load
 from shoal.data.policies import policy_of, set_policies
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.results import Score

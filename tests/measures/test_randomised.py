@@ -18,7 +18,7 @@ from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.catalogue import load, names
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.kinds import RANDOMISED
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recoded import apply_recoding

@@ -18,7 +18,7 @@ from shoal.catalogue import make
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
 from shoal.utility.association import Joints, association, association_weights, pairs

@@ -11,7 +11,7 @@ import pytest
 from shoal.data.column import Column
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.utility.research_rules import Constraint, breaking_cells

@@ -14,10 +14,10 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.describe import describe
-from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge, Judgement
+from shoal.recipe.source import read
 from shoal.recoding.publish import Output, publish
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping

@@ -18,8 +18,8 @@ from shoal.data.classes import RowIds
 from shoal.data.policies import set_policies
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.source import read
 from shoal.models.base import merging_keeps
+from shoal.recipe.source import read
 from shoal.verify.recheck import recheck
 from tests.models.judging import ENGINE, grouped, judge_groups, judge_of, of_classes
 from tests.models.test_contract import compare

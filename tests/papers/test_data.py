@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError, ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal_papers.adult import COLUMNS, ROWS, SHA256, adult_hierarchies, check_adult, find_adult, read_adult
 from shoal_papers.data import Data, file_hash
 from shoal_papers.standins import CENSUS_COLUMNS, census_standin, synthetic_a, synthetic_b, synthetic_mcphd

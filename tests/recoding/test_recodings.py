@@ -8,7 +8,7 @@ import pytest
 
 from shoal.data.classes import RowIds
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import CellGrouping, Grouping, Recoding
 

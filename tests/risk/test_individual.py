@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.risk.assess import assess
 from shoal.risk.attackers import individual_risk, population_range, records_within
 

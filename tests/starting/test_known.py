@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.io.recipes import parse_recipe
+from shoal.recipe.recipe import parse_recipe
 from shoal.starting import known
 
 RECIPE = '[source]\npath = "a.csv"\n[roles]\nquasi = ["zip", "town", "sex", "age"]\n'

@@ -11,13 +11,10 @@ import pytest
 from shoal.errors import InputError
 from shoal.io.cell_format import Notation
 from shoal.io.census import insurance
-from shoal.starting.columns import facts_of
-from shoal.starting.digits import NUMBERS, recognised
-from shoal.starting.looks import look
-from shoal.starting.notations import numbers_of, sentinels_of
-from shoal.starting.people import subject_of
-from shoal.starting.sniffing import sniff
-from shoal.starting.words import is_numbered, is_person, kind_of_name
+from shoal.recipe.column_profile import facts_of, numbers_of, sentinels_of
+from shoal.recipe.draft import subject_of
+from shoal.recipe.sniff import sniff
+from shoal.recipe.value_patterns import NUMBERS, is_numbered, is_person, kind_of_name, look, recognised
 
 
 @pytest.mark.parametrize(

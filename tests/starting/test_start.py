@@ -16,12 +16,12 @@ import pytest
 from shoal.cli.main import execute
 from shoal.io.census import FIRST_NAMES, NOTES, SURNAMES
 from shoal.io.files import read_frame
-from shoal.io.recipes import load_recipe
-from shoal.starting.drafting import Draft, drafted
-from shoal.starting.proposing import MOST_QUASI, MOST_SENSITIVE
-from shoal.starting.reading import Given, read_raw
+from shoal.recipe.draft import Draft, drafted
+from shoal.recipe.draft_text import recipe_text
+from shoal.recipe.recipe import load_recipe
+from shoal.recipe.roles import MOST_QUASI, MOST_SENSITIVE
+from shoal.recipe.sniff import Given, read_raw
 from shoal.starting.trying import tried
-from shoal.starting.writing import recipe_text
 from tests.models.test_across_classes import visits
 from tests.starting.awkward import hospital, survey, workbook
 

@@ -12,7 +12,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from shoal.data.table import Table
-from shoal.io.source import read
+from shoal.recipe.source import read
 
 INTEGERS = [-3, 0, 1, 2, 7, 40]
 REALS = [-1.5, 0.0, 0.25, 2.0, 3.75, 10.125]

@@ -14,7 +14,7 @@ from shoal.data.column import Column
 from shoal.data.stats import unknown_flags
 from shoal.data.table import Table
 from shoal.errors import HierarchyError, ParameterError, SchemaError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from tests.table.random_tables import LEAVES, cases, hierarchy_rows
 
 PETS = [["cat", "mammal", "*"], ["carp", "fish", "*"], ["dog", "mammal", "*"]]

@@ -21,8 +21,8 @@ from shoal.data.stats import unknown_flags
 from shoal.data.texts import Spellings, spelling_facts
 from shoal.errors import InputError, ParameterError
 from shoal.io.evidence import read_evidence
-from shoal.io.recipes import load_recipe
-from shoal.io.roles import settled
+from shoal.recipe.recipe import load_recipe
+from shoal.recipe.source import settled
 from shoal.web.views.checked import check_view
 from tests.conftest import many
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoal.data.policies import policy_of
 from shoal.data.table import Table, take_rows
 from shoal.errors import PolicyError
-from shoal.io.source import read
+from shoal.recipe.source import read
 
 PETS = [["cat", "mammal", "*"], ["dog", "mammal", "*"], ["carp", "fish", "*"], ["eel", "fish", "*"]]
 SECRETS = ("cat", "carp", "4711")

@@ -17,7 +17,7 @@ from shoal.data.sampling import Sampling, draw_sample
 from shoal.errors import GateError, InputError, ParameterError, RecipeError, SchemaError
 from shoal.grammar import parse_sample
 from shoal.io import batches
-from shoal.io.recipes import dump_recipe, parse_recipe
+from shoal.recipe.recipe import dump_recipe, parse_recipe
 from shoal.running import run, verify_release
 
 ROWS = pl.DataFrame(

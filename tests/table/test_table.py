@@ -13,7 +13,7 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.data.schema import ColumnSpec, Schema
 from shoal.data.table import part_of
 from shoal.errors import EmptyTableError, HierarchyError, InputError, ParameterError, SchemaError, UserError
-from shoal.io.source import read
+from shoal.recipe.source import read
 
 FRAME = pl.DataFrame(
     {

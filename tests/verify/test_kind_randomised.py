@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shoal.data.table import Table
-from shoal.io.source import read
+from shoal.recipe.source import read
 from tests.algorithms.links.test_random import randomise, small
 from tests.strategies import frames
 from tests.verify.whole import check_randomised

@@ -10,12 +10,11 @@ import pytest
 
 import shoal
 from shoal.errors import RecipeError
+from shoal.recipe.edit import blocks, joined, with_profile
 from shoal.recoding.secrets import MappingTable
 from shoal.web.projects.confined import parse_confined
 from shoal.web.trust.tables import needed
 from shoal.web.views import work
-from shoal.web.views.blocks import blocks, joined
-from shoal.web.views.editing import with_profile
 from shoal.web.views.place import Place
 from tests.web.working import RECIPE
 

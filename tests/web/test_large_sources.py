@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.errors import InputError
-from shoal.io.recipes import parse_recipe
+from shoal.recipe.recipe import parse_recipe
 from shoal.web.jobs import kinds
 from shoal.web.jobs.telling import without_places
 from shoal.web.projects.workspace import Fit, Workspace, folder_of

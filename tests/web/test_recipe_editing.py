@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from shoal import catalogue
 from shoal.errors import RecipeError, RefusalError, ShoalError
-from shoal.io.recipes import parse_recipe
-from shoal.starting.columns import facts_of
-from shoal.web.views import editing, models, review, values
-from shoal.web.views.blocks import blocks, joined, with_section
+from shoal.recipe import edit
+from shoal.recipe.column_profile import facts_of
+from shoal.recipe.edit import blocks, joined, with_section
+from shoal.recipe.recipe import parse_recipe
+from shoal.web.views import models, review, values
 
 RECIPE = """\
 # What this is for.
@@ -81,7 +82,7 @@ def test_a_line_in_a_list_or_a_text_is_no_heading() -> None:
 
 
 def test_a_model_goes_with_the_comment_above_it_and_nothing_else() -> None:
-    text = editing.without_model(RECIPE, 0)
+    text = edit.without_model(RECIPE, 0)
     assert [one["name"] for one in tomllib.loads(text)["models"]] == ["distinct-l"]
     assert "nobody stands alone" not in text
     assert "several illnesses in every class" in text
@@ -89,13 +90,13 @@ def test_a_model_goes_with_the_comment_above_it_and_nothing_else() -> None:
 
 
 def test_a_model_that_changes_keeps_its_comment() -> None:
-    text = editing.with_model(RECIPE, {"name": "k", "k": 7}, 0)
+    text = edit.with_model(RECIPE, {"name": "k", "k": 7}, 0)
     assert tomllib.loads(text)["models"][0] == {"name": "k", "k": 7}
     assert comments(text) == comments(RECIPE)
 
 
 def test_a_model_that_is_added_stands_behind_the_others() -> None:
-    text = editing.with_model(RECIPE, {"name": "entropy-l", "l": 2, "on": "illness"})
+    text = edit.with_model(RECIPE, {"name": "entropy-l", "l": 2, "on": "illness"})
     assert [one["name"] for one in tomllib.loads(text)["models"]] == ["k", "distinct-l", "entropy-l"]
     assert comments(text) == comments(RECIPE)
     assert text.index("entropy-l") < text.index("# the quickest")
@@ -103,19 +104,19 @@ def test_a_model_that_is_added_stands_behind_the_others() -> None:
 
 def test_models_in_one_line_become_blocks() -> None:
     text = 'models = [{ name = "k", k = 5 }]\n[source]\npath = "a.csv"\n[roles]\nquasi = ["b"]\n'
-    changed = editing.with_model(text, {"name": "k", "k": 9}, 0)
+    changed = edit.with_model(text, {"name": "k", "k": 9}, 0)
     assert tomllib.loads(changed)["models"] == [{"name": "k", "k": 9}]
 
 
 @pytest.mark.parametrize("place", [-1, 2])
 def test_a_model_that_is_gone_is_told(place: int) -> None:
     with pytest.raises(RecipeError, match="no such model"):
-        editing.without_model(RECIPE, place)
+        edit.without_model(RECIPE, place)
 
 
 def test_a_role_moves_with_what_follows_from_it() -> None:
     facts = {"note": NOTES, "age": AGES}
-    text = editing.with_roles(RECIPE, {"illness": "drop", "note": "sensitive"}, facts)
+    text = edit.with_roles(RECIPE, {"illness": "drop", "note": "sensitive"}, facts)
     made = parse_recipe(text)
     assert made.roles.sensitive == ["note"]
     assert made.roles.drop == ["illness"]
@@ -126,30 +127,30 @@ def test_a_role_moves_with_what_follows_from_it() -> None:
 
 
 def test_a_quasi_identifier_that_leaves_takes_its_hierarchy_along_and_a_new_one_gets_one() -> None:
-    without = editing.with_roles(RECIPE, {"age": "neutral"}, {"age": AGES})
+    without = edit.with_roles(RECIPE, {"age": "neutral"}, {"age": AGES})
     assert parse_recipe(without).hierarchies == {}
-    again = editing.with_roles(without, {"age": "quasi"}, {"age": AGES})
+    again = edit.with_roles(without, {"age": "quasi"}, {"age": AGES})
     assert parse_recipe(again).hierarchies == {"age": {"widths": [5, 10, 20]}}
     assert "known to all" in again
 
 
 def test_one_column_alone_is_the_subject() -> None:
-    text = editing.with_roles(RECIPE, {"note": "subject"}, {})
+    text = edit.with_roles(RECIPE, {"note": "subject"}, {})
     assert parse_recipe(text).roles.subject == "note"
     with pytest.raises(RecipeError, match="already"):
-        editing.with_roles(text, {"town": "subject"}, {})
+        edit.with_roles(text, {"town": "subject"}, {})
 
 
 @pytest.mark.parametrize(("kind", "form"), [("numeric", ""), ("date", "%d.%m.%Y")])
 def test_a_type_comes_and_goes(kind: str, form: str) -> None:
-    text = editing.with_types(RECIPE, {"age": (kind, form)})
+    text = edit.with_types(RECIPE, {"age": (kind, form)})
     assert (parse_recipe(text).columns["age"].type, parse_recipe(text).columns["age"].format) == (kind, form or None)
-    assert editing.with_types(text, {"age": ("", "")}).replace("\n", "") == RECIPE.replace("\n", "")
+    assert edit.with_types(text, {"age": ("", "")}).replace("\n", "") == RECIPE.replace("\n", "")
 
 
 def test_a_point_that_was_tried_is_written_with_the_comments_of_what_stays() -> None:
     models = [{"name": "k", "k": 10}, {"name": "distinct-l", "l": 3, "on": "illness"}]
-    text = editing.with_point(RECIPE, {"name": "upc", "utility": 0.7, "protection": 0.5}, models)
+    text = edit.with_point(RECIPE, {"name": "upc", "utility": 0.7, "protection": 0.5}, models)
     made = parse_recipe(text)
     assert made.models == models
     assert made.algorithm == {"name": "upc", "utility": 0.7, "protection": 0.5}
@@ -166,8 +167,8 @@ def test_any_column_can_be_named(name: str) -> None:
         parse_recipe(text)
     except ShoalError:
         return
-    text = editing.with_types(text, {name: ("categorical", "")})
-    text = editing.with_hierarchy(editing.with_roles(text, {name: "quasi"}, {}), name, {"prefix": [1]})
+    text = edit.with_types(text, {name: ("categorical", "")})
+    text = edit.with_hierarchy(edit.with_roles(text, {name: "quasi"}, {}), name, {"prefix": [1]})
     found = tomllib.loads(text)
     assert found["columns"][name] == {"type": "categorical"}
     assert found["hierarchies"][name] == {"prefix": [1]}
@@ -242,17 +243,17 @@ LIMITS = '[[models]]\nname = "k"\nk = 5\n[[models]]\nname = "alpha-k-complete"\n
 ])  # fmt: skip
 def test_a_model_with_a_table_in_it_comes_changes_and_goes_as_one(models: str) -> None:
     kept = {"name": "alpha-k-complete", "k": 2, "alpha": {"flu": 0.2}}
-    changed = tomllib.loads(editing.with_model(models, {"name": "k", "k": 9}, 0))
+    changed = tomllib.loads(edit.with_model(models, {"name": "k", "k": 9}, 0))
     assert changed["models"] == [{"name": "k", "k": 9}, kept]
     assert set(changed) == {"source", "roles", "models"}
-    assert tomllib.loads(editing.without_model(models, 1))["models"] == [{"name": "k", "k": 5}]
+    assert tomllib.loads(edit.without_model(models, 1))["models"] == [{"name": "k", "k": 5}]
     wanted = {**kept, "alpha": {"flu": 0.5, "a b": 0.1}}
-    assert tomllib.loads(editing.with_model(models, wanted, 1))["models"][1] == wanted
+    assert tomllib.loads(edit.with_model(models, wanted, 1))["models"][1] == wanted
 
 
 def test_parameters_of_an_algorithm_that_are_tables_stay_its_own() -> None:
     wanted = {"name": "auto", "candidates": [{"name": "mondrian"}, {"name": "none", "levels": {"age": 1}}]}
-    found = tomllib.loads(editing.with_algorithm(RECIPE, wanted))
+    found = tomllib.loads(edit.with_algorithm(RECIPE, wanted))
     assert found["algorithm"] == wanted
     assert set(found) == set(tomllib.loads(RECIPE))
 
@@ -269,22 +270,22 @@ def test_what_stands_under_a_heading_of_its_own_is_changed_there() -> None:
     assert research["rv"] == {"town": [1.0, 0.0], "age": [2.0, 0.0]}
     assert [one["column"] for one in research["rules"]] == ["town", "age"]
     trees = HEAD + '[hierarchies]\ntown = "t.csv"\n[hierarchies.age]\nwidths = [5]\n'
-    assert tomllib.loads(editing.with_hierarchy(trees, "age", {"widths": [2]}))["hierarchies"] == {
+    assert tomllib.loads(edit.with_hierarchy(trees, "age", {"widths": [2]}))["hierarchies"] == {
         "town": "t.csv", "age": {"widths": [2]}
     }  # fmt: skip
-    assert tomllib.loads(editing.with_hierarchy(trees, "age", None))["hierarchies"] == {"town": "t.csv"}
+    assert tomllib.loads(edit.with_hierarchy(trees, "age", None))["hierarchies"] == {"town": "t.csv"}
 
 
 def test_columns_change_places_in_roles_of_which_there_is_one() -> None:
     text = HEAD.replace("quasi", 'subject = "id"\nkey = "number"\nquasi')
-    found = parse_recipe(editing.with_roles(text, {"number": "subject", "id": "key"}, {})).roles
+    found = parse_recipe(edit.with_roles(text, {"number": "subject", "id": "key"}, {})).roles
     assert (found.subject, found.key) == ("number", "id")
 
 
 def test_a_format_that_nobody_was_asked_for_stays() -> None:
     text = RECIPE + '[columns.age]\nformat = "%d.%m.%Y"\n'
-    assert parse_recipe(editing.with_types(text, {"age": ("date", None)})).columns["age"].format == "%d.%m.%Y"
-    assert editing.with_types(text, {"age": ("", None)}) == text
+    assert parse_recipe(edit.with_types(text, {"age": ("date", None)})).columns["age"].format == "%d.%m.%Y"
+    assert edit.with_types(text, {"age": ("", None)}) == text
 
 
 @pytest.mark.parametrize("given", [
@@ -323,9 +324,9 @@ def test_a_wide_table_is_read_no_more_often_than_a_narrow_one(monkeypatch: pytes
         guards = "".join(f'[[models]]\nname = "distinct-l"\nl = 2\non = "{one}"\n' for one in names)
         text = f'[source]\npath = "a.csv"\n[roles]\nquasi = ["age"]\nsensitive = [{listed}]\n{said}{guards}'
         parsed = 0
-        narrow = editing.with_roles(text, dict.fromkeys(names, "quasi"), {})
-        wide = editing.with_types(narrow, dict.fromkeys(names, ("ordinal", None)))
-        gone = editing.with_roles(wide, dict.fromkeys(names, "drop"), {})
+        narrow = edit.with_roles(text, dict.fromkeys(names, "quasi"), {})
+        wide = edit.with_types(narrow, dict.fromkeys(names, ("ordinal", None)))
+        gone = edit.with_roles(wide, dict.fromkeys(names, "drop"), {})
         taken.append(parsed)
         assert (wide.count("[columns."), gone.count("[columns."), gone.count("[[models]]")) == (width, 0, 0)
     assert taken[2] - taken[1] < 2.2 * (taken[1] - taken[0])
@@ -335,7 +336,7 @@ def test_a_wide_table_is_read_no_more_often_than_a_narrow_one(monkeypatch: pytes
 def test_what_stands_empty_or_in_one_line_is_no_obstacle(head: str) -> None:
     """A heading beside ``models = []`` or ``columns = {}`` makes a recipe that nobody can read."""
     text = f"# mine\n{head}{HEAD}"
-    made = editing.with_model(text, {"name": "k", "k": 5}, None)
+    made = edit.with_model(text, {"name": "k", "k": 5}, None)
     assert parse_recipe(made).models == [{"name": "k", "k": 5}]
     made = with_section(made, ("columns", "c"), lambda table: table.update({"type": "numeric"}))
     made = with_section(made, ("columns", "d"), lambda table: None)

@@ -259,10 +259,10 @@ def test_a_recipe_reaches_nothing_outside_of_its_project(tmp_path: Path, change:
 
 def test_every_path_of_a_recipe_is_known() -> None:
     """A new entry of a recipe that holds a path has to be looked at here."""
-    from shoal.io import recipes
+    from shoal.recipe import recipe
 
     texts = {
-        f"{name}.{field}" for name, section in recipes._SECTIONS.items() if name in ("source", "engine", "output")
+        f"{name}.{field}" for name, section in recipe._SECTIONS.items() if name in ("source", "engine", "output")
         for field, info in section.model_fields.items() if "str" in str(info.annotation)
     } | {"registry.file", "research.values", "workload.queries"}  # fmt: skip
     whole = RECIPE.replace(
@@ -271,7 +271,7 @@ def test_every_path_of_a_recipe_is_known() -> None:
         '[workload]\nqueries = "q"\n[output]\nvault = "x"\ncodes = "c"\nlog = "l"\n'
         '[policies.illness]\nranges = "p"\n[hierarchies]\nzip = "z"\n[algorithm]',
     ).replace('csv"', 'csv"\npopulation = "p"')
-    found = {where for where, _ in paths_of(recipes.parse_recipe(whole))}
+    found = {where for where, _ in paths_of(recipe.parse_recipe(whole))}
     assert found - {"hierarchies.zip", "policies.illness"} <= texts
     # What is left names something, or says how something is written.
     assert texts - found == {

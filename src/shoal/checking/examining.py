@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
     from shoal.checking.sources import Source
     from shoal.data.domain import Domain
-    from shoal.io.recipes import Recipe
     from shoal.models.base import Model
     from shoal.models.judge import Judge
+    from shoal.recipe.recipe import Recipe
     from shoal.recoding.secrets import Secret
 
 Step = Callable[[str], None]
@@ -29,7 +29,7 @@ def examine(recipe: Recipe, step: Step, *, replace: bool = False) -> tuple[dict[
     Parameters
     ----------
     recipe
-        With roles that name every column (:func:`shoal.io.roles.settled`).
+        With roles that name every column (:func:`shoal.recipe.source.settled`).
     step
         Is told what is done next.
     replace

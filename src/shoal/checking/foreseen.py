@@ -14,7 +14,7 @@ from shoal.errors import InfeasibleError, RefusalError, ShoalError
 
 if TYPE_CHECKING:
     from shoal.data.table import Table
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
 
 SIZES = (1000, 2000, 4000)
 # What a run on a source read by an engine takes, beside reading it once.

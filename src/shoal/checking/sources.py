@@ -21,9 +21,9 @@ from shoal.data.texts import all_told, told
 from shoal.engines.external_rows import KeptRows
 from shoal.engines.memory import MemoryRows
 from shoal.io.gating import hidden_of, naming
-from shoal.io.recipes import Recipe
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
+from shoal.recipe.recipe import Recipe
 from shoal.recoding.secrets import Secret
 from shoal.running import keeps_rows, read_recipe_source
 from shoal.streaming.given import person_frames

@@ -29,7 +29,7 @@ from shoal.grammar import (
 )
 
 if TYPE_CHECKING:
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
     from shoal.results import Release, Written
 
 
@@ -178,7 +178,7 @@ def _saved(data: Mapping[str, Any], path: Path | None, replace: bool) -> Iterato
 
 def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     """The recipe as a file in ``folder``, with relative paths as seen from there."""
-    from shoal.io.recipes import dump_recipe
+    from shoal.recipe.recipe import dump_recipe
     from shoal.running import as_recipe
 
     def seen(entry: str) -> str:

@@ -34,7 +34,7 @@ def apply(
     """Apply the recoding of an earlier release to new data, gated again."""
     with steps() as step:
         step("loading")
-        from shoal.io.reuse import reapplied
+        from shoal.recipe.reapply import reapplied
 
         recipe = reapplied(release, data, output)
     keys = (passphrase_file, key_file)

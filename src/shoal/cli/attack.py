@@ -286,7 +286,7 @@ def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) ->
 def _made_case(path: Path, hold_out: float | None, known: Known, step: Step) -> tuple[AttackCase, str]:
     """A release made from a recipe, with people kept back before it where no control is given."""
     from shoal.comparing.attacked import HOLD_OUT, Beside, recipe_case
-    from shoal.io.recipes import load_recipe
+    from shoal.recipe.recipe import load_recipe
 
     if known.control is not None and hold_out is not None:
         raise InputError("Give either --control or --hold-out: there is one control.")

@@ -20,8 +20,8 @@ def check(
     with steps() as step:
         step("loading")
         from shoal.checking.examining import examine
-        from shoal.io.recipes import load_recipe
-        from shoal.io.roles import settled
+        from shoal.recipe.recipe import load_recipe
+        from shoal.recipe.source import settled
 
         data, problems = examine(settled(load_recipe(recipe)), step, replace=replace)
     if problems:

@@ -55,8 +55,8 @@ def compare(
         from shoal.comparing.compare import compare as sweep
         from shoal.comparing.data import comparison_data
         from shoal.io.private import check_private, write_private
-        from shoal.io.recipes import load_recipe
         from shoal.kernels.cores import cores
+        from shoal.recipe.recipe import load_recipe
         from shoal.reports.compare import compare_html
 
         made = load_recipe(recipe)

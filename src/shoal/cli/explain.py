@@ -30,7 +30,7 @@ def explain(
     with steps() as step:
         step("loading")
         from shoal.comparing.explaining import explain as explained
-        from shoal.io.recipes import load_recipe
+        from shoal.recipe.recipe import load_recipe
 
         given = None if recipe is None else load_recipe(recipe)
         found = explained(folder, recipe=given, progress=step)

@@ -13,8 +13,8 @@ from shoal.cli.show import figure, model_label, say, share, show_json, show_tabl
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
-    from shoal.io.recipes import Recipe
     from shoal.models.base import Model
+    from shoal.recipe.recipe import Recipe
     from shoal.results import Survey, SurveyNode
 
 # A lattice too large to list is searched for its optimum for at most so long, unless the recipe says otherwise.
@@ -44,7 +44,7 @@ def explore(
     with steps() as step:
         step("loading")
         from shoal.io.private import check_private, write_private
-        from shoal.io.recipes import load_recipe
+        from shoal.recipe.recipe import load_recipe
         from shoal.reports.explore import explore_html
 
         made = load_recipe(recipe)

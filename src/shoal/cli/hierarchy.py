@@ -244,7 +244,7 @@ def _checks(
 ) -> list[dict[str, Any]]:
     from shoal.data.hierarchy import Hierarchy
     from shoal.data.hierarchy_files import find_faults
-    from shoal.io.recipes import load_recipe
+    from shoal.recipe.recipe import load_recipe
     from shoal.starting.known import column_of, file_rows, is_recipe, known_columns, recipe_tree
 
     if not is_recipe(tree):

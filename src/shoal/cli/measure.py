@@ -22,7 +22,7 @@ from shoal.params import choice
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
     from shoal.recoding.secrets import Secret
     from shoal.results import Release
     from shoal.utility.reading import Evaluation
@@ -173,7 +173,7 @@ def _check(target: Path, against: Path | None, html: Path | None, replace: bool,
 
 def _refuse_kept(target: Path) -> None:
     """Refuse to evaluate what would have to be in memory, and is not."""
-    from shoal.io.recipes import load_recipe
+    from shoal.recipe.recipe import load_recipe
     from shoal.running import keeps_rows
 
     recipe = load_recipe(target)
@@ -244,7 +244,7 @@ def _write(place: Path, findings: Sequence[Mapping[str, Any]], title: str, price
 
 def _with_workload(target: Path) -> Recipe:
     """The recipe whose workload is asked about."""
-    from shoal.io.recipes import load_recipe
+    from shoal.recipe.recipe import load_recipe
 
     if target.is_dir():
         raise InputError("What a workload is worth is known from the recipe: name it instead of the folder.")

@@ -155,7 +155,7 @@ def _signed(place: Path, public_key: Path | None) -> tuple[Signed | None, str]:
 
 
 def _bytes(text: str) -> int:
-    from shoal.io.entries import memory_bytes
+    from shoal.recipe.fields import memory_bytes
 
     try:
         return memory_bytes(text)

@@ -12,7 +12,7 @@ from shoal.cli.show import show_json, steps
 from shoal.cli.summary import release_data, show_release
 
 if TYPE_CHECKING:
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
     from shoal.results import Release, Written
     from shoal.vault.seal import Key
 
@@ -50,8 +50,8 @@ def run(
 
 def _profiled(path: Path, name: str) -> Recipe:
     """A recipe that starts from a profile."""
-    from shoal.io.profiling import profiled
-    from shoal.io.recipes import load_recipe
+    from shoal.recipe.profiles import profiled
+    from shoal.recipe.recipe import load_recipe
 
     return profiled(load_recipe(path), name)
 
@@ -75,7 +75,7 @@ def carry_out(
     with steps() as step:
         step("loading")
         from shoal import running
-        from shoal.io.recipes import load_recipe
+        from shoal.recipe.recipe import load_recipe
 
         if isinstance(recipe, Path):
             recipe = load_recipe(recipe)

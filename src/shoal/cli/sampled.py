@@ -10,13 +10,13 @@ from shoal.errors import InputError
 
 if TYPE_CHECKING:
     from shoal.cli.attack import Known
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
     from shoal.risk.attacks.case import AttackCase
 
 
 def kept_recipe(target: Path) -> Recipe | None:
     """The recipe, where its engine keeps the rows."""
-    from shoal.io.recipes import load_recipe
+    from shoal.recipe.recipe import load_recipe
     from shoal.running import keeps_rows
 
     if target.is_dir() or target.suffix != ".toml":

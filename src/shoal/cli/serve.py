@@ -78,7 +78,7 @@ def _announce(address: str, link: str | None) -> None:
 
 def _value(key: str, text: str) -> Any:
     """What a setting means."""
-    from shoal.io.entries import memory_bytes
+    from shoal.recipe.fields import memory_bytes
 
     if key not in _SETTINGS:
         near = nearest(key, list(_SETTINGS))

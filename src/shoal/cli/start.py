@@ -16,9 +16,8 @@ from shoal.errors import InputError
 from shoal.grammar import pairs, separator_character, split_columns
 
 if TYPE_CHECKING:
-    from shoal.starting.drafting import Draft
-    from shoal.starting.questions import Question
-    from shoal.starting.reading import Given
+    from shoal.recipe.draft import Draft, Question
+    from shoal.recipe.sniff import Given
 
 _WIDTH = 80
 _MOST_LINES = 24
@@ -64,11 +63,10 @@ def start(
     _refuse_taken(output, replace)
     with steps() as step:
         step("reading")
-        from shoal.starting.drafting import drafted
-        from shoal.starting.questions import refuse_open
-        from shoal.starting.reading import read_raw
+        from shoal.recipe.draft import drafted, refuse_open
+        from shoal.recipe.draft_text import recipe_text
+        from shoal.recipe.sniff import read_raw
         from shoal.starting.trying import tried
-        from shoal.starting.writing import recipe_text
 
         given = _given(context.params)
         raw = read_raw(file, given)
@@ -105,7 +103,7 @@ def _refuse_taken(output: Path | None, replace: bool) -> None:
 
 def _given(options: Mapping[str, Any]) -> Given:
     """What the options say."""
-    from shoal.starting.reading import Given
+    from shoal.recipe.sniff import Given
 
     kinds = {name: kind.split(maxsplit=1) for name, kind in pairs("--type", options["types"]).items()}
     odd = [name for name, kind in kinds.items() if kind[0] != "date" or len(kind) < 2]
@@ -124,8 +122,7 @@ def _given(options: Mapping[str, Any]) -> Given:
 
 def _asked(draft: Draft) -> Draft:
     """The draft after all questions: those that have to be answered, then what is not certain."""
-    from shoal.starting.drafting import drafted
-    from shoal.starting.questions import role_question
+    from shoal.recipe.draft import drafted, role_question
 
     given = draft.given
     for question in draft.questions:

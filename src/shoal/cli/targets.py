@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shoal.data.domain import Domain
     from shoal.data.rows import PeopledRows
     from shoal.data.table import Table
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
     from shoal.risk.audit import Standing
     from shoal.streaming.standing import Released
 
@@ -144,7 +144,7 @@ def open_target(
     step("reading")
     path = Path(target)
     if path.suffix == ".toml" and path.is_file():
-        from shoal.io.recipes import load_recipe
+        from shoal.recipe.recipe import load_recipe
 
         _refuse_options("recipe", roles, reading, keeping)
         recipe = load_recipe(path)
@@ -198,7 +198,7 @@ def _read(path: Path, roles: Roles, reading: Reading, household: str | None, eve
 def _about_values(roles: Roles) -> dict[str, Any]:
     """What options say about sensitive values."""
     from shoal.data.hierarchy_files import build
-    from shoal.io.policies import load_policy
+    from shoal.recipe.source import load_policy
 
     return {
         "hierarchies": {name: partial(build, name, entry) for name, entry in roles.hierarchies.items()},
@@ -244,7 +244,7 @@ def _population_reading(target: str, reading: Reading) -> Reading:
     """Separator, encoding and markers of the file itself: from the options, or from the recipe."""
     if Path(target).suffix != ".toml" or not Path(target).is_file():
         return replace(reading, columns=None)
-    from shoal.io.recipes import load_recipe
+    from shoal.recipe.recipe import load_recipe
 
     source = load_recipe(Path(target)).source
     return Reading(separator=source.separator, encoding=source.encoding, markers=source.missing_markers)

@@ -12,7 +12,7 @@ from shoal.cli.options import Json
 from shoal.cli.show import figure, plain, say, show_json, show_table, steps
 
 if TYPE_CHECKING:
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
     from shoal.utility.research_table import ValuedLevel
 
 _EXAMPLES = 3
@@ -36,7 +36,7 @@ def values(
     with steps() as step:
         step("loading")
         from shoal.io.private import check_private
-        from shoal.io.recipes import load_recipe
+        from shoal.recipe.recipe import load_recipe
 
         made = load_recipe(recipe)
         folder = made.resolve(made.output.folder)
@@ -78,7 +78,7 @@ def _valued(recipe: Recipe, step: Callable[[str], None]) -> tuple[list[ValuedLev
 
 def _write(suffix: str, place: Path, levels: list[ValuedLevel], warnings: list[str], title: str) -> None:
     from shoal.io.private import write_private
-    from shoal.io.value_tables import values_csv
+    from shoal.recipe.research_values import values_csv
     from shoal.reports.values import values_html
 
     if suffix == ".csv":

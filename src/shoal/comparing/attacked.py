@@ -11,7 +11,7 @@ import polars as pl
 from shoal.catalogue import load
 from shoal.data.keys import Keys
 from shoal.data.table import Table
-from shoal.io.recipes import Recipe
+from shoal.recipe.recipe import Recipe
 from shoal.risk.attacks.base import AttackResult
 from shoal.risk.attacks.case import AttackCase
 from shoal.risk.attacks.run import hold_out, make_case, refuse_overlap

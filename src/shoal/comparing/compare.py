@@ -22,11 +22,11 @@ from shoal.data.domain import Domain
 from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.grammar import as_list
-from shoal.io.recipes import Compare, Recipe, load_recipe
 from shoal.models.base import Model
 from shoal.models.feasibility import all_models
 from shoal.params import real, whole
 from shoal.pipeline import Given
+from shoal.recipe.recipe import Compare, Recipe, load_recipe
 from shoal.risk.attacks.limits import RISKS, attacks_of, known_limits
 
 

@@ -12,8 +12,8 @@ from shoal.errors import InputError, ShoalError
 from shoal.grammar import target_words
 from shoal.io.evidence import evidence_folder
 from shoal.io.folders import is_release
-from shoal.io.recipes import dump_recipe, load_recipe
 from shoal.io.transaction import evidence_of
+from shoal.recipe.recipe import dump_recipe, load_recipe
 from shoal.verify.folder import read_manifest
 
 _COLUMN = ("role", "type", "cells")

@@ -14,11 +14,11 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.errors import InputError
-from shoal.io.recipes import Recipe, parse_recipe
 from shoal.io.transaction import evidence_of
 from shoal.models.feasibility import all_models, whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import Progress
+from shoal.recipe.recipe import Recipe, parse_recipe
 from shoal.running import open_rows
 from shoal.utility.research_table import researched
 from shoal.verify.folder import read_manifest

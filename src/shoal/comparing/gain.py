@@ -8,8 +8,8 @@ from typing import Any
 from shoal.data.table import Table
 from shoal.data.workload import Workload
 from shoal.errors import ParameterError, RecipeError
-from shoal.io.recipes import Recipe
 from shoal.pipeline import Progress, anonymize
+from shoal.recipe.recipe import Recipe
 from shoal.results import Release
 from shoal.running import anonymize_table, read_recipe_source
 from shoal.utility.classifiers import Classifiers

@@ -27,8 +27,8 @@ from shoal.engines.external_rows import KeptRows
 from shoal.engines.store import StoredRows
 from shoal.errors import ParameterError, RecipeError
 from shoal.io.evidence import row_bytes
-from shoal.io.recipes import Recipe
 from shoal.pipeline import Progress
+from shoal.recipe.recipe import Recipe
 from shoal.recoding.publish import Publishing
 from shoal.risk.attacks.case import AttackCase
 from shoal.risk.attacks.limits import RISKS, check_limits

@@ -24,7 +24,7 @@ def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Tabl
     Parameters
     ----------
     build
-        Makes a table of a frame and roles (`shoal.io.source.Told.table`).
+        Makes a table of a frame and roles (`shoal.recipe.source.Told.table`).
     """
     coded, columns = [*schema.quasi, *schema.sensitive], gathering.columns
     shown = replace(schema, identifiers=(), pseudonym=(), drop=(), subject=None, weight=None, key=None, guard=None)

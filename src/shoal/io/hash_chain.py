@@ -24,7 +24,7 @@ from shoal.io.folders import is_release
 from shoal.verify.folder import MANIFEST, read_manifest
 
 if TYPE_CHECKING:
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
 
 START = "0" * 64
 _BEFORE, _AFTER = ("entry", "time", "who", "event"), ("previous", "hash")

@@ -72,7 +72,7 @@ def assess(
 
     Examples
     --------
-    >>> from shoal.io.source import read
+    >>> from shoal.recipe.source import read
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [30, 30, 30, 41, 41], "sex": ["f", "f", "f", "m", "f"]})
     >>> assess(read(people, quasi=["age", "sex"])).figures["prosecutor-mean"].value

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal.data.column import Column
     from shoal.data.hierarchy import Hierarchy
     from shoal.data.rows import Rows
-    from shoal.io.recipes import Recipe
+    from shoal.recipe.recipe import Recipe
 
 Step = Callable[[str], None]
 # What goes with a value is looked at in so many groups of an ordered column, and not at all in columns of more values.
@@ -116,7 +116,7 @@ def _separator_of(path: Path) -> str:
 
 
 def _recipe(path: Path) -> Recipe:
-    from shoal.io.recipes import load_recipe
+    from shoal.recipe.recipe import load_recipe
 
     return load_recipe(path)
 
@@ -154,7 +154,7 @@ def _of_recipe(recipe: Recipe, names: Sequence[str], beside: Sequence[str], step
 def _of_file(path: Path, names: Sequence[str], beside: Sequence[str], how: Reading, step: Step) -> list[Known]:
     from shoal.catalogue import load
     from shoal.io.files import read_frame
-    from shoal.io.source import read
+    from shoal.recipe.source import read
 
     step("reading")
     frame = read_frame(path, separator=how.separator)

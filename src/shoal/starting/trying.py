@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError
-from shoal.io.recipes import parse_recipe
+from shoal.recipe.draft import Draft, with_risk
+from shoal.recipe.draft_text import recipe_text
+from shoal.recipe.recipe import parse_recipe
 from shoal.running import anonymize_recipe, keeps_rows
-from shoal.starting.drafting import Draft, with_risk
-from shoal.starting.writing import recipe_text
 from shoal.streaming.recipes import run_stream
 
 _MOST_ROWS = 200_000

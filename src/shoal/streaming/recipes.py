@@ -19,19 +19,18 @@ from shoal.engines.external_rows import KeptRows
 from shoal.errors import InputError, RecipeError
 from shoal.io.batches import Batches, DrawnBatches, PreparedBatches, draw_batches, open_batches
 from shoal.io.databases import Relation
-from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.gating import naming
 from shoal.io.hash_chain import log_of
 from shoal.io.output import check_output, writing
-from shoal.io.profiling import refuse_unfit
-from shoal.io.recipes import Recipe, dump_recipe
-from shoal.io.roles import schema_of, settled
-from shoal.io.source import Told, read_population
 from shoal.io.transaction import BOUND, Holder, publish
 from shoal.io.transaction import resume as settle
 from shoal.models.base import Model
 from shoal.pipeline import Progress
+from shoal.recipe.fields import memory_bytes
+from shoal.recipe.profiles import refuse_unfit
+from shoal.recipe.recipe import Recipe, dump_recipe
+from shoal.recipe.source import Told, read_population, schema_of, settled
 from shoal.recoding.publish import Output
 from shoal.recoding.secrets import Secret, SecretKey, by_column
 from shoal.results import Written

@@ -25,8 +25,8 @@ from shoal.io.files import extension_of
 from shoal.io.folders import ENDINGS, is_hidden
 from shoal.io.frames import Arriving
 from shoal.io.partitions import Looked, Partitions, look_at
-from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.pipeline import Progress
+from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.recoding.secrets import Secret
 from shoal.streaming.recipes import opened_on, stream_of
 from shoal.streaming.unserved import CLUSTER, refuse_unserved

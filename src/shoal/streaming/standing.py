@@ -17,9 +17,9 @@ from shoal.engines.postgres import connected
 from shoal.errors import SchemaError
 from shoal.io.batches import Batches
 from shoal.io.databases import Relation
-from shoal.io.recipes import Recipe
 from shoal.params import nearest
 from shoal.pipeline import Progress
+from shoal.recipe.recipe import Recipe
 from shoal.risk.audit import Standing
 from shoal.streaming.recipes import engine_of, source_of
 from shoal.streaming.unserved import refuse_misplaced

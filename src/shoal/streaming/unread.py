@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoal.errors import RecipeError
-from shoal.io.recipes import Recipe
+from shoal.recipe.recipe import Recipe
 
 _MEMORY = "memory"
 _UNDRAWN = ("postgres", "spark")

@@ -11,8 +11,8 @@ from shoal.data.domain import Domain
 from shoal.errors import RecipeError
 from shoal.io.databases import no_file
 from shoal.io.folders import refuse_among
-from shoal.io.recipes import Recipe
-from shoal.io.roles import schema_of
+from shoal.recipe.recipe import Recipe
+from shoal.recipe.source import schema_of
 from shoal.streaming.unordered import refuse_keyless
 from shoal.streaming.unread import refuse_read
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, RecipeError
-from shoal.io.recipes import Recipe
 from shoal.io.transaction import Bond
+from shoal.recipe.recipe import Recipe
 from shoal.recoding.secrets import KEY_BYTES, Secret, SecretKey
 from shoal.vault.entries import Kept
 from shoal.vault.files import check_name, check_vault, contents, load, refuse_needed, settle, stage

@@ -11,9 +11,9 @@ from shoal.data.domain import History
 from shoal.data.table import Table
 from shoal.errors import GateError, InputError, RecipeError, RefusalError
 from shoal.io.atomic import locked
-from shoal.io.recipes import Recipe
 from shoal.io.transaction import Bond
 from shoal.models.base import Model
+from shoal.recipe.recipe import Recipe
 from shoal.results import Release
 from shoal.vault.intersection import Weakened, weakened
 from shoal.vault.registry import Registry, least_values

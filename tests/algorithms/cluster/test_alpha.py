@@ -14,7 +14,7 @@ import shoal
 from shoal.algorithms.cluster.alpha_k import AlphaK, smallest_class
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from tests.algorithms.cluster.naive import AlphaReference, as_sets, grouped, loss
 from tests.table.random_tables import Case, cases
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.cluster.local_recoding import BottomUp, TopDown
 from shoal.data.table import Table
-from shoal.io.source import read
+from shoal.recipe.source import read
 from tests.algorithms.cluster.naive import TopDownReference, as_sets, bottom_up, grouped, loss
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases

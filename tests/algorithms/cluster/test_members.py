@@ -13,7 +13,7 @@ import shoal
 from shoal.algorithms.cluster.k_members import KMembers, KMembersP
 from shoal.data.policies import set_policies
 from shoal.errors import ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from tests.algorithms.cluster.naive import as_sets, grouped, increase, k_members, loss
 from tests.table.random_tables import ORDER, Case, cases, day
 

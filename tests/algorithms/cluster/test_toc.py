@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.cluster.toc import TOC
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.source import read
 from shoal.kernels.cores import use_cores
+from shoal.recipe.source import read
 from tests.algorithms.cluster.loukides import TOLERANCE, Loukides, problem_of
 from tests.table.random_tables import Case, cases
 

@@ -15,8 +15,8 @@ from shoal.algorithms.cluster.upc import UPC
 from shoal.catalogue import make
 from shoal.data.policies import set_policies
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.source import read
 from shoal.kernels.cores import use_cores
+from shoal.recipe.source import read
 from shoal.verify.recheck import recheck
 from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.table.random_tables import VALUES, Case, cases

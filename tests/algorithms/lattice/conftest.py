@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.base import Problem
-from shoal.io.source import read
+from shoal.recipe.source import read
 from tests.algorithms.lattice.lattices import Case
 
 TREES: dict[str, Any] = {

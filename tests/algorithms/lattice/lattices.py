@@ -16,10 +16,10 @@ from shoal.data.classes import RowIds
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
-from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.recipe.source import read
 from shoal.recoding.lattice import Lattice, top_level
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain

@@ -15,7 +15,7 @@ from shoal.algorithms.lattice.optimal import MEASURES, Optimal
 from shoal.algorithms.lattice.survey import survey
 from shoal.catalogue import load
 from shoal.data.keys import Keys
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.results import Survey
 from tests.algorithms.lattice.lattices import K2, LIMITS, Case, best, cases, every_node
 

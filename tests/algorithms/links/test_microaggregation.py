@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.links.microaggregation import Microaggregation
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recodings import Averaged
 from tests.algorithms.lattice.lattices import Case
 from tests.strategies import frames

@@ -14,7 +14,7 @@ import shoal
 from shoal.algorithms.grouping import by_rows
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from tests.algorithms.lattice.lattices import Case
 
 MODELS: list[dict[str, Any]] = [

@@ -22,10 +22,10 @@ from shoal.data.guards import guards_of
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError, PolicyError
-from shoal.io.source import read
 from shoal.models.feasibility import vacuous
 from shoal.models.personalised import Personalised
 from shoal.pipeline import anonymize
+from shoal.recipe.source import read
 from shoal.recoding.recodings import Subtree
 from shoal.running import verify_release
 from shoal.verify.terms.personalised import breach_probabilities

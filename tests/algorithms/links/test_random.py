@@ -17,7 +17,7 @@ from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.utility.bias import relative_bias
 from shoal.utility.posterior import posterior

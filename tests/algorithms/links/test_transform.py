@@ -18,9 +18,9 @@ from shoal.data.keys import Keys
 from shoal.data.table import Table, take_rows
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import DomainError, ParameterError
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Coded
 from tests.golden.test_adult import COLUMNS, DROPPED

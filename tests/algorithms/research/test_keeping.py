@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.utility.research_rules import Constraint
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.research.strings import Valued, valued

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.optimal import Optimal
 from shoal.errors import InfeasibleError
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recodings import FullDomain
 from tests.algorithms.lattice import lattices
 from tests.algorithms.research.strings import Valued, valued

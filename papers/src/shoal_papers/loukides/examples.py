@@ -18,7 +18,7 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.cells import IntervalCells
 from shoal.recoding.outcome import recoding_kinds
 from shoal.recoding.recoded import Released, apply_recoding

@@ -17,7 +17,7 @@ from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.mondrian import Mondrian
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.recodings import CellGrouping, Grouping
 from shoal.results import Release
 from shoal_papers.adult import adult_hierarchies

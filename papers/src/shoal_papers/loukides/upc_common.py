@@ -19,11 +19,11 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError
-from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.models.closeness import TCloseness
 from shoal.models.diversity import RecursiveCL
 from shoal.models.size import KAnonymity
+from shoal.recipe.source import read
 from shoal.results import Release
 from shoal.utility.count_queries import answer
 from shoal.utility.queries import Query

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from shoal.data.hierarchy_builders import equal_width
-from shoal.io.source import read
 from shoal.models.size import KAnonymity
+from shoal.recipe.source import read
 from shoal.results import Release
 from shoal.risk.audit import audit
 from shoal_papers.base import Claim, Context, Item, Outcome

@@ -13,7 +13,7 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_builders import intervals
 from shoal.data.keys import Keys
 from shoal.data.table import Table
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal_papers.adult import adult_hierarchies
 from shoal_papers.base import Context
 from shoal_papers.standins import StandIn

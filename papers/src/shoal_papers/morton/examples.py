@@ -13,7 +13,7 @@ import polars as pl
 from shoal.data.column import Column
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_builders import intervals
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.risk.audit import audit
 from shoal.utility.research_rules import Constraint
 from shoal.utility.research_value import ResearchValue, detail_shares, kept_importance

@@ -11,7 +11,7 @@ import polars as pl
 from shoal.algorithms.base import Algorithm
 from shoal.algorithms.links.pseudonyms import TableTransform, ValueMapping
 from shoal.data.table import Table
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.secrets import Secret
 from shoal.results import Release
 from shoal_papers.base import Context

@@ -14,10 +14,10 @@ from shoal.algorithms.links.pseudonyms import Graded
 from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.errors import ParameterError
-from shoal.io.source import read
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.numeric import EpsM
+from shoal.recipe.source import read
 from shoal.recoding.grading import GradingTable, correlation
 from shoal.risk.audit import AuditFigures, audit
 from shoal_papers.base import Claim, Context, Item, Outcome

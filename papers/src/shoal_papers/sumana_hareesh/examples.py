@@ -9,9 +9,9 @@ import polars as pl
 
 from shoal.data.hierarchy_builders import prefix
 from shoal.errors import InfeasibleError
-from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.models.diversity import AlphaKComplete, AlphaKGeneral, AlphaKSimple
+from shoal.recipe.source import read
 from shoal.risk.audit import Audit, audit
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import equals, info

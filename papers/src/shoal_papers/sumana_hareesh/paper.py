@@ -13,9 +13,9 @@ import polars as pl
 
 from shoal.algorithms.cluster.alpha_k import AlphaK
 from shoal.data.table import Table
-from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.models.diversity import AlphaKComplete, AlphaKGeneral, AlphaKSimple
+from shoal.recipe.source import read
 from shoal.results import Release
 from shoal_papers.adult import adult_hierarchies
 from shoal_papers.base import Claim, Context, Item, Outcome, Paper

@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.data.table import Table
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Redrawn
 from shoal.results import Release

@@ -12,8 +12,8 @@ from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
 from shoal.data.table import Table
-from shoal.io.source import read
 from shoal.models.diversity import EntropyL
+from shoal.recipe.source import read
 from shoal.results import Release
 from shoal.utility.reading import Reading, read_release
 from shoal_papers.adult import adult_hierarchies

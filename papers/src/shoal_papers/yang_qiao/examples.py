@@ -11,7 +11,7 @@ import polars as pl
 from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
-from shoal.io.source import read
+from shoal.recipe.source import read
 from shoal.recoding.kinds import BUCKETISED
 from shoal.recoding.randomised import Randomised
 from shoal.risk.attacks.randomised import recover

@@ -22,14 +22,14 @@ from shoal.io.evidence import evidence_folder
 from shoal.io.files import extension_of, not_parquet
 from shoal.io.folders import files_of
 from shoal.io.partitions import partitions_of
-from shoal.io.recipes import Output, Recipe, update_recipe
-from shoal.io.roles import settled
+from shoal.recipe.draft import Draft, drafted
+from shoal.recipe.draft_text import recipe_text
+from shoal.recipe.recipe import Output, Recipe, update_recipe
+from shoal.recipe.sniff import Given, read_raw
+from shoal.recipe.source import settled
 from shoal.reporting import report
 from shoal.running import refuse_unkept, run
-from shoal.starting.drafting import Draft, drafted
-from shoal.starting.reading import Given, read_raw
 from shoal.starting.trying import tried
-from shoal.starting.writing import recipe_text
 from shoal.vault.files import load
 from shoal.vault.seal import Key
 from shoal.verify.folder import MANIFEST, read_manifest

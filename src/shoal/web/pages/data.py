@@ -12,10 +12,10 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from shoal.errors import RecipeError
+from shoal.recipe.edit import ROLES, TYPES, with_types
 from shoal.web.context import Here, Needs, needs
 from shoal.web.pages.bench import Base, Bench, Problem
 from shoal.web.views.data import changed_roles, data_view, proposed_roles
-from shoal.web.views.editing import ROLES, TYPES, with_types
 from shoal.web.views.looks import SHOWN
 from shoal.web.views.place import Place
 

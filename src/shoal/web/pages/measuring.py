@@ -8,10 +8,10 @@ from fastapi import APIRouter, Form
 from starlette.responses import Response
 
 from shoal.errors import ParameterError, RecipeError
+from shoal.recipe.edit import with_point
 from shoal.web.context import Here, needs
 from shoal.web.jobs.compared import compared
 from shoal.web.pages.bench import Base, Bench, Problem
-from shoal.web.views.editing import with_point
 from shoal.web.views.models import models_view
 from shoal.web.views.place import Place
 from shoal.web.views.results import attacks_view, compare_view, explore_view, risk_view

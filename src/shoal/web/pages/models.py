@@ -8,9 +8,9 @@ from fastapi import APIRouter, Form
 from starlette.responses import Response
 
 from shoal.errors import RecipeError
+from shoal.recipe.edit import models_of, with_algorithm, with_model, with_profile, without_model
 from shoal.web.context import Here, needs
 from shoal.web.pages.bench import Base, Bench, Problem, texts, whole
-from shoal.web.views.editing import models_of, with_algorithm, with_model, with_profile, without_model
 from shoal.web.views.models import algorithm_from, model_from, models_view
 from shoal.web.views.place import Place
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from shoal.catalogue import load
 from shoal.errors import RecipeError
 from shoal.io.databases import without_password
-from shoal.io.recipes import Recipe, parse_recipe
+from shoal.recipe.recipe import Recipe, parse_recipe
 from shoal.recoding.kinds import Trait
 from shoal.web.settings import Offer
 

@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from shoal.errors import InputError
 from shoal.io.atomic import write_whole
 from shoal.io.files import extension_of, first_unpacked, is_typed
-from shoal.starting.sniffing import sniff
+from shoal.recipe.sniff import sniff
 from shoal.web.errors import Refused, invalid
 from shoal.web.middleware import TooLarge
 from shoal.web.views.beginnings import whole_lines

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Db
 from sqlalchemy.orm import defer
 
-from shoal.io.recipes import Recipe
+from shoal.recipe.recipe import Recipe
 from shoal.web.errors import conflict, missing
 from shoal.web.projects.confined import parse_confined
 from shoal.web.settings import Settings

@@ -20,7 +20,7 @@ import polars as pl
 from shoal.errors import InputError
 from shoal.io.atomic import write_whole
 from shoal.io.files import first_unpacked, is_typed
-from shoal.starting.sniffing import SEPARATORS
+from shoal.recipe.sniff import SEPARATORS
 from shoal.web.views.apart import apart
 from shoal.web.views.remembering import remembered
 

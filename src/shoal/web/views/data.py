@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shoal.recipe.edit import roles_of, with_roles
 from shoal.web.views.apart import apart
-from shoal.web.views.editing import roles_of, with_roles
 from shoal.web.views.looks import SHOWN, Look, draft_of, try_look
 from shoal.web.views.place import Place
 from shoal.web.views.remembering import turn

@@ -10,11 +10,11 @@ import polars as pl
 
 from shoal.errors import InputError, ShoalError
 from shoal.io.files import is_typed
-from shoal.io.recipes import Source
-from shoal.starting.columns import Facts
-from shoal.starting.drafting import Draft, drafted
-from shoal.starting.proposing import Proposal
-from shoal.starting.reading import Given, read_raw
+from shoal.recipe.column_profile import Facts
+from shoal.recipe.draft import Draft, drafted
+from shoal.recipe.recipe import Source
+from shoal.recipe.roles import Proposal
+from shoal.recipe.sniff import Given, read_raw
 from shoal.web.views.apart import apart
 from shoal.web.views.place import Place
 from shoal.web.views.remembering import remembered

@@ -13,8 +13,8 @@ from shoal.catalogue import load, make, summary, working
 from shoal.errors import ParameterError, ShoalError
 from shoal.grammar import target_words, typed_value
 from shoal.models.base import Model
-from shoal.profiles import named_profile
-from shoal.web.views.editing import models_of
+from shoal.recipe.edit import models_of
+from shoal.recipe.profiles import named_profile
 from shoal.web.views.explaining import settings_told
 from shoal.web.views.place import Place
 

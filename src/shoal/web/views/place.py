@@ -12,7 +12,7 @@ from glob import has_magic
 from pathlib import Path
 
 from shoal.errors import InputError, ShoalError
-from shoal.io.recipes import Recipe, Source, parse_recipe
+from shoal.recipe.recipe import Recipe, Source, parse_recipe
 from shoal.web.once import once
 from shoal.web.projects.confined import paths_of
 from shoal.web.views.apart import unreadable

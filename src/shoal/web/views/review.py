@@ -11,8 +11,8 @@ from typing import Any
 import tomlkit
 
 from shoal.errors import RecipeError
-from shoal.io.recipes import parse_recipe
-from shoal.web.views.blocks import entry, with_section
+from shoal.recipe.edit import entry, with_section
+from shoal.recipe.recipe import parse_recipe
 
 _CODES = re.compile(r"To accept this, add (.+?) to 'acknowledge'\.")
 _CODE = re.compile(r'"(W-[A-Z-]+(?::[^"]*)?)"')

@@ -18,12 +18,12 @@ from shoal.data.hierarchy_edits import LevelCost, apply_edit, leaf_weights, leve
 from shoal.data.hierarchy_files import coverage, find_faults, write_csv
 from shoal.data.hierarchy_suggest import suggest
 from shoal.errors import HierarchyError, ShoalError
-from shoal.io.recipes import Recipe
+from shoal.recipe.edit import with_hierarchy
+from shoal.recipe.recipe import Recipe
 from shoal.starting.known import Known, file_rows, recipe_columns, recipe_tree
 from shoal.web.jobs.telling import without_places
 from shoal.web.views.apart import apart
 from shoal.web.views.beginnings import FOLDER
-from shoal.web.views.editing import with_hierarchy
 from shoal.web.views.place import FILES, Place, carried_recipe, file_name
 from shoal.web.views.remembering import remembered, turn
 

@@ -10,13 +10,13 @@ import tomlkit
 
 from shoal.catalogue import make
 from shoal.errors import ParameterError
-from shoal.io.recipes import parse_recipe
-from shoal.io.roles import settled
+from shoal.recipe.edit import with_section
+from shoal.recipe.recipe import parse_recipe
+from shoal.recipe.source import settled
 from shoal.running import open_rows
 from shoal.utility.research_rules import Constraint
 from shoal.utility.research_table import researched, table_warnings, valued_levels
 from shoal.web.views.apart import apart
-from shoal.web.views.blocks import with_section
 from shoal.web.views.looks import shortened
 from shoal.web.views.place import Place, carried_recipe
 from shoal.web.views.remembering import remembered

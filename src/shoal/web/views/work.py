@@ -21,9 +21,9 @@ from shoal.comparing.compare import compare
 from shoal.comparing.data import comparison_data
 from shoal.data.schema import Schema
 from shoal.errors import ParameterError
-from shoal.io.recipes import Recipe
-from shoal.io.roles import settled
 from shoal.params import whole
+from shoal.recipe.recipe import Recipe
+from shoal.recipe.source import settled
 from shoal.results import Release
 from shoal.risk.assess import assess
 from shoal.risk.attacks.run import run_attacks

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tomlkit
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
@@ -17,17 +17,78 @@ from tomlkit.items import AoT, Item
 
 from shoal.data.sampling import Sampling
 from shoal.errors import RecipeError
-from shoal.io import entries
-from shoal.io.column_settings import ColumnSettings, PolicySettings
 from shoal.io.databases import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.files import is_data
-from shoal.io.findings import sentence
-from shoal.io.profiling import profiled
-from shoal.io.review import Review, check_review
-from shoal.io.section import Section
 from shoal.io.text import UNPACK_LIMIT
+from shoal.params import nearest
+from shoal.recipe import fields
+from shoal.recipe.fields import ColumnSettings, PolicySettings, Section
+from shoal.recipe.profiles import profiled
+from shoal.recipe.review import Review, check_review
 
-Named = Annotated[dict[str, Any], BeforeValidator(entries.check_named)]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+# ----------------------------------------
+# What is wrong with a recipe, in one sentence: findings of pydantic in words.
+
+
+_KINDS = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "greater_than": "above 0",
+}
+
+
+def sentence(error: Mapping[str, Any], sections: Mapping[str, type[BaseModel]], whole: type[BaseModel]) -> str:
+    """One finding of pydantic as one sentence that names the entry and its table.
+
+    Parameters
+    ----------
+    sections, whole
+        What stands under each heading of a recipe, and the recipe.
+    """
+    table, key, below = _address(error["loc"])
+    entry = f"Entry {below[0] + 1} of '{key}'" if below and isinstance(below[0], int) else f"The '{key}'"
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        section = sections[str(error["loc"][0])] if len(error["loc"]) > 1 else whole
+        known = [field.alias or name for name, field in section.model_fields.items()]
+        return f"There is no entry '{key}' in {table}. {_hint(key, known)}"
+    if kind == "missing":
+        return f"The entry '{key}' is missing from {table}: add it."
+    if kind == "literal_error":
+        options = re.findall(r"'([^']*)'", error["ctx"]["expected"])
+        near = nearest(str(error["input"]), options)
+        hint = f" Did you mean '{near}'?" if near else ""
+        return f"{entry} in {table} must be {error['ctx']['expected']}.{hint}"
+    if kind == "value_error":
+        return f"{entry} in {table} {error['ctx']['error']}."
+    return f"{entry} in {table} must be {_KINDS.get(kind, 'of another kind')}."
+
+
+def _address(place: tuple[Any, ...]) -> tuple[str, str, tuple[Any, ...]]:
+    """The table an entry stands in, its key, and what lies below it."""
+    if len(place) == 1 or place[0] == "models":
+        return "the recipe", str(place[0]), place[1:]
+    if place[0] in ("columns", "policies") and len(place) > 2:
+        return f"[{place[0]}.{place[1]}]", str(place[2]), place[3:]
+    return f"[{place[0]}]", str(place[1]), place[2:]
+
+
+def _hint(word: str, options: list[str]) -> str:
+    near = nearest(word, options)
+    return f"Did you mean '{near}'?" if near else f"Possible are: {', '.join(options)}."
+
+
+Named = Annotated[dict[str, Any], BeforeValidator(fields.check_named)]
 
 
 # A recipe is written by hand.
@@ -79,7 +140,7 @@ class SampleSettings(Section):
 
     share: Annotated[float | None, Field(strict=False)] = None
     number: int | None = None
-    by: Annotated[list[str], BeforeValidator(entries.listed)] = []
+    by: Annotated[list[str], BeforeValidator(fields.listed)] = []
 
     @model_validator(mode="after")
     def _possible(self) -> SampleSettings:
@@ -109,7 +170,7 @@ class Engine(Section):
     """Who counts, in how much memory, and where its scratch files go (relative to the recipe)."""
 
     name: str = "memory"
-    memory: Annotated[str | None, BeforeValidator(entries.check_memory)] = None
+    memory: Annotated[str | None, BeforeValidator(fields.check_memory)] = None
     scratch: str | None = None
 
     @model_validator(mode="after")
@@ -136,7 +197,7 @@ class Output(Section):
     suppressed: Literal["drop", "star"] = "drop"
     order: Literal["shuffled", "kept"] = "shuffled"
     neutral_limit: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.05
-    date: Annotated[str | None, BeforeValidator(entries.check_date)] = None
+    date: Annotated[str | None, BeforeValidator(fields.check_date)] = None
     vault: str | None = None
     vault_entry: str | None = None
     token_key: str | None = None
@@ -154,9 +215,9 @@ class RegistrySettings(Section):
 class WorkloadSettings(Section):
     """What the release is for; ``queries`` may name a file of one query a line, relative to the recipe."""
 
-    queries: Annotated[list[str] | str, BeforeValidator(entries.check_queries)] = []
+    queries: Annotated[list[str] | str, BeforeValidator(fields.check_queries)] = []
     target: str | None = None
-    boundaries: dict[str, Annotated[list[Any], BeforeValidator(entries.check_boundaries)]] = {}
+    boundaries: dict[str, Annotated[list[Any], BeforeValidator(fields.check_boundaries)]] = {}
     strength: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] = 1.0
 
 
@@ -173,12 +234,12 @@ class ResearchSettings(Section):
 class Compare(Section):
     """What ``shoal compare`` sweeps, and the figures that it places points by."""
 
-    algorithms: Annotated[list[Named], BeforeValidator(entries.named_entries)] = []
-    grid: Annotated[dict[str, list[Any]], BeforeValidator(entries.flat_grid)] = {}
+    algorithms: Annotated[list[Named], BeforeValidator(fields.named_entries)] = []
+    grid: Annotated[dict[str, list[Any]], BeforeValidator(fields.flat_grid)] = {}
     utility: str | None = None
     protection: str | None = None
     risk: str | None = None
-    evaluate: Annotated[list[Named], BeforeValidator(entries.named_entries)] = []
+    evaluate: Annotated[list[Named], BeforeValidator(fields.named_entries)] = []
     hold_out: Annotated[float, Field(ge=0, le=0.9, strict=False)] = 0.0
 
 
@@ -198,12 +259,12 @@ class Recipe(Section):
     sample: SampleSettings | None = None
     roles: Roles = Roles()
     columns: dict[str, ColumnSettings] = {}
-    hierarchies: dict[str, Annotated[Any, BeforeValidator(entries.check_hierarchy)]] = {}
+    hierarchies: dict[str, Annotated[Any, BeforeValidator(fields.check_hierarchy)]] = {}
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
     workload: WorkloadSettings | None = None
     research: ResearchSettings | None = None
     policies: dict[str, PolicySettings] = {}
-    limits: dict[str, Annotated[Any, BeforeValidator(entries.check_limit)]] = {}
+    limits: dict[str, Annotated[Any, BeforeValidator(fields.check_limit)]] = {}
     models: list[Named] = []
     algorithm: Named = {"name": "mondrian"}
     engine: Engine = Engine()
@@ -297,7 +358,7 @@ def _load_toml(text: str) -> dict[str, Any]:
         raise RecipeError(f"The recipe is not valid TOML: {error}.") from None
     except (RecursionError, ValueError):  # brackets without end, or numbers without end
         raise RecipeError("The recipe nests too deep, or holds a number of thousands of digits: correct it.") from None
-    entries.check_plain(found, _DEEPEST)
+    fields.check_plain(found, _DEEPEST)
     return found
 
 

@@ -2,21 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from shoal.errors import SchemaError
+from shoal.errors import InputError, SchemaError
 from shoal.params import choice, nearest
+from shoal.recipe.column_profile import ALWAYS, AMONG_NUMBERS, PLAIN, Facts, facts_of
+from shoal.recipe.roles import ROLES as roles_ROLES
+from shoal.recipe.roles import Proposal, dressed, propose
+from shoal.recipe.sniff import Given, Raw
+from shoal.recipe.value_patterns import is_numbered, is_person
 from shoal.risk.audit import audit
-from shoal.starting.columns import Facts, facts_of
-from shoal.starting.notations import ALWAYS, AMONG_NUMBERS, PLAIN
-from shoal.starting.people import subject_of
-from shoal.starting.proposing import Proposal, dressed, propose
-from shoal.starting.questions import Question, date_question, number_question
-from shoal.starting.reading import Given, Raw
+
+# ----------------------------------------
+# Which column says whose row it is, where people have several rows.
+
+
+# What stays the same in all rows of a person.
+_STEADY = ("date of birth", "sex")
+_SINGLE, _FEW, _LEAST = 0.98, 0.02, 10
+_NEARLY_ALL = 0.99
+
+
+def subject_of(frame: pl.DataFrame, facts: Mapping[str, Facts]) -> tuple[str, str] | None:
+    """The column that tells people apart and why it is taken for that; None where every row is somebody else's.
+
+    It repeats, has many values and no gaps, and is called after people, or is a number under which birth dates and sex
+    never change.
+    """
+    steady = [name for name, one in facts.items() if one.named in _STEADY]
+    found: list[tuple[bool, float, str, str]] = []
+    for name, one in facts.items():
+        if not _may_be(one):
+            continue
+        rows = one.rows / one.distinct
+        if is_person(name):
+            found.append((True, one.distinct, name, f"a person, {rows:.1f} rows each"))
+        elif steady and is_numbered(name) and _keeps(frame, name, steady):
+            kept = " and ".join(steady[:2])
+            found.append((False, one.distinct, name, f"{rows:.1f} rows each, with one {kept}"))
+    if not found:
+        return None
+    best = max(found)
+    return best[2], best[3]
+
+
+def _may_be(one: Facts) -> bool:
+    several = max(_LEAST, _FEW * one.rows) <= one.distinct < _SINGLE * one.rows
+    plain = one.type == "categorical" or (one.type == "numeric" and one.whole)
+    return several and plain and one.missing == 0 and not one.look.text and one.named not in _STEADY
+
+
+def _keeps(frame: pl.DataFrame, name: str, steady: list[str]) -> bool:
+    """Whether nearly everybody has one value of each steady column."""
+    changes = frame.group_by(name).agg(pl.col([other for other in steady if other != name]).n_unique())
+    return all(float((changes[other] == 1).mean()) >= _NEARLY_ALL for other in changes.columns if other != name)  # type: ignore[arg-type]
+
+
+# ----------------------------------------
+# What only people can say about a file, how they can say it, and what follows from it.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question with its possible answers.
+
+    Attributes
+    ----------
+    what, asked
+        What is not known, and the question about it.
+    default
+        What an empty answer means; None where there has to be one.
+    option
+        How the same is said on the command line.
+    settle
+        Takes what was said so far and an answer, and gives what was said then.
+    """
+
+    column: str
+    what: str
+    asked: str
+    answers: tuple[str, ...]
+    default: str | None = None
+    option: str
+    settle: Callable[[Given, str], Given]
+
+    def answered(self, given: Given, answer: str) -> Given | None:
+        """What was said with an answer; None where it is none."""
+        chosen = answer.strip() or self.default
+        if chosen is not None and chosen.isdigit() and 1 <= int(chosen) <= len(self.answers) and self.answers:
+            chosen = chosen if chosen in self.answers else self.answers[int(chosen) - 1]
+        return self.settle(given, chosen) if chosen is not None and chosen in self.answers else None
+
+
+def date_question(one: Facts) -> Question:
+    """Which part of a date is the day."""
+
+    def settle(given: Given, form: str) -> Given:
+        return replace(given, formats={**given.formats, one.name: form})
+
+    return Question(
+        column=one.name, what=f"In the dates of '{one.name}', day and month could change places",
+        asked="How are they written?", answers=tuple(one.formats), settle=settle,
+        option=" or ".join(f"--type '{one.name}=date {form}'" for form in one.formats),
+    )  # fmt: skip
+
+
+def number_question(one: Facts) -> Question:
+    """What a comma or a point in a number is."""
+    words = dict(one.numbers.either)
+
+    def settle(given: Given, answer: str) -> Given:
+        chosen = words[answer]
+        return replace(given, decimal=chosen.decimal, thousands=chosen.thousands)
+
+    return Question(
+        column=one.name, what=f"In the numbers of '{one.name}', three digits follow every mark",
+        asked="What are the marks?", answers=tuple(words), settle=settle,
+        option="--decimal , (1,5 is one and a half) or --thousands , (1,500 is fifteen hundred)",
+    )  # fmt: skip
+
+
+def role_question(proposal: Proposal) -> Question:
+    """What to do with a column that nothing certain is known of."""
+
+    def settle(given: Given, role: str) -> Given:
+        return replace(given, roles={**given.roles, proposal.name: role})
+
+    return Question(
+        column=proposal.name, what=f"Of '{proposal.name}' nothing is certain ({proposal.why})",
+        asked="What is it?", answers=roles_ROLES, default=proposal.role, settle=settle,
+        option=f"--{proposal.role.removesuffix('s')} '{proposal.name}'",
+    )  # fmt: skip
+
+
+def refuse_open(questions: Sequence[Question]) -> None:
+    """Refuse to guess, and name what settles it."""
+    if questions:
+        said = " ".join(f"{one.what}: say {one.option}." for one in questions)
+        raise InputError(f"{said} With --ask, shoal start asks.")
+
 
 _DAY_FIRST = "%d.%m.%Y"
 ROLES = ("identifiers", "quasi", "sensitive", "neutral", "drop", "subject", "weight", "key")

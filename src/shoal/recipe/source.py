@@ -2,40 +2,174 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal, InvalidOperation
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from shoal.data.build import build_table, building_problems
 from shoal.data.coding import canonical_text
 from shoal.data.dates import as_declared, refuse_undeclared_dates
-from shoal.data.derive import prepared
+from shoal.data.derive import derived_from, prepared, with_derived
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_files import build
 from shoal.data.keys import Keys
-from shoal.data.policies import set_policies
+from shoal.data.policies import VALUE, set_policies
 from shoal.data.population import check_population, wider, with_population
 from shoal.data.sampling import Sampling, draw_sample
-from shoal.data.schema import ColumnSpec, Schema, column_spec
+from shoal.data.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Schema, column_spec
 from shoal.data.table import Table, with_sample
 from shoal.data.texts import all_told
 from shoal.data.values import format_number
 from shoal.data.workload import Workload, set_workload
-from shoal.errors import InputError, ParameterError, SchemaError, ShoalError
+from shoal.errors import InputError, ParameterError, PolicyError, RecipeError, SchemaError, ShoalError
 from shoal.io.cell_format import Notation, as_written, normalise
 from shoal.io.files import read_frame
 from shoal.io.frames import numbers_as_names, to_polars
-from shoal.io.policies import load_policy
-from shoal.io.roles import settled_roles
+from shoal.io.partitions import look_at
 from shoal.io.text import UNPACK_LIMIT
-from shoal.io.value_tables import read_values
 from shoal.params import choice
+from shoal.recipe.research_values import read_values
+
+if TYPE_CHECKING:
+    from shoal.recipe.recipe import Recipe
+
+
+# ----------------------------------------
+# Files of sensitive ranges: one line a value, ``value;low;high`` or ``value;label``.
+
+
+def load_policy(column: str, given: Any, base: Path | None) -> Any:
+    """A policy with the file it names, if it names one, read in its place."""
+    if isinstance(given, Mapping) and "ranges" in given:
+        return {**given, "ranges": load_policy(column, given["ranges"], base)}
+    if isinstance(given, Path) or (isinstance(given, str) and given != VALUE):
+        return {"each": read_ranges(Path(given) if base is None else base / given, column)}
+    return given
+
+
+def read_ranges(path: Path, column: str) -> list[list[str]]:
+    """The lines of a policy file: UTF-8, semicolons between fields, no header; blank lines are skipped."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=";", strict=True)
+            rows = [[field.strip() for field in row] for row in reader if row and row != [""]]
+    except OSError as error:
+        raise PolicyError(
+            f"The policy file '{path}' of '{column}' cannot be read ({error.strerror}): check the path."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"The policy file '{path}' of '{column}' is not UTF-8 text: save it as UTF-8.") from error
+    except csv.Error as error:
+        raise PolicyError(f"The policy file '{path}' of '{column}' has a quote that is not closed: mend it.") from error
+    if not rows:
+        raise PolicyError(f"The policy file '{path}' of '{column}' is empty: give one line a value.")
+    return rows
+
+
+# ----------------------------------------
+# Roles by pattern, and of columns that nobody named: told from the names that a source has.
+#
+# A column that comes to a source later must never be published unnoticed. So patterns stand under roles that hide,
+# protect or leave out what they match, and not under those that publish it as it is.
+
+
+_AS_THEY_ARE = ("neutral", "pseudonym")
+_READ_AHEAD = (".csv", ".tsv", ".txt", ".data", ".parquet")
+
+
+def is_open(roles: Mapping[str, Any], specs: Mapping[str, ColumnSpec]) -> bool:
+    """Whether some roles follow from the names of a source alone."""
+    named = {name for role in LIST_ROLES for name in roles[role]} | {roles.get(role) for role in SINGLE_ROLES}
+    unnamed = any(name not in named for name in derived_from(specs))
+    unnamed |= any(name not in named for one in roles.get("quasi_sets") or () for name in one)
+    patterns = any(name is not None and _is_pattern(name) for name in named)
+    return bool(roles.get("rest")) or unnamed or patterns
+
+
+def settled_roles(
+    roles: Mapping[str, Any], source: Sequence[str], specs: Mapping[str, ColumnSpec]
+) -> dict[str, Any]:
+    """Roles that name every column: patterns by what they match, and columns that nobody named by ``rest``.
+
+    Parameters
+    ----------
+    source
+        Columns of the source; those that are derived from them come to them.
+    """
+    names = with_derived(source, specs)
+    listed = {role: list(roles[role]) for role in LIST_ROLES}
+    sets = [list(one) for one in roles.get("quasi_sets") or ()]
+    named = dict.fromkeys(name for one in sets for name in one)
+    listed["quasi"] += [name for name in named if name not in listed["quasi"]]
+    single = {role: roles.get(role) for role in SINGLE_ROLES}
+    taken = {name for several in listed.values() for name in several if not _is_pattern(name) or name in names}
+    taken |= {name for name in single.values() if name is not None}
+    found = {
+        role: [name for one in several for name in _matches(role, one, names, taken)]
+        for role, several in listed.items()
+    }
+    given = taken.union(*found.values())
+    unnamed = names if roles.get("rest") == "drop" else derived_from(specs)
+    found["drop"] += [name for name in unnamed if name not in given]
+    expanded = [[name for one in several for name in _matches("quasi", one, names, taken)] for several in sets]
+    return {**found, **single, "quasi_sets": expanded}
+
+
+def settled(recipe: Recipe) -> Recipe:
+    """The same recipe, with roles that name every column where some follow from the source."""
+    specs = {name: column_spec(name, entry.model_dump()) for name, entry in recipe.columns.items()}
+    if not is_open(recipe.roles.model_dump(), specs):
+        return recipe
+    roles = settled_roles(recipe.roles.model_dump(), _names(recipe), specs)
+    return recipe.with_roles(recipe.roles.model_copy(update={**roles, "rest": None}))
+
+
+def _names(recipe: Recipe) -> Sequence[str]:
+    source = recipe.source
+    if source.path is None:
+        raise RecipeError(
+            "Roles by pattern, 'rest' and derived columns need a source that is a file: name every column of this one "
+            "under [roles]."
+        )
+    path = recipe.resolve(source.path)
+    how: dict[str, Any] = {"columns": source.columns, "separator": source.separator, "encoding": source.encoding}
+    if path.is_file() and not path.name.lower().removesuffix(".gz").endswith(_READ_AHEAD):
+        return read_frame(path, unpack_limit=source.unpack_limit, sheet=source.sheet, **how).columns
+    return look_at(path, **how).names
+
+
+def _is_pattern(name: str) -> bool:
+    return any(mark in name for mark in "*?")
+
+
+def _matches(role: str, name: str, names: Sequence[str], taken: set[str]) -> list[str]:
+    """Columns that an entry of a role stands for; those that are named themselves are no matter of patterns."""
+    if name in names or not _is_pattern(name):
+        return [name]
+    if role in _AS_THEY_ARE:
+        raise SchemaError(
+            f"'{name}' is a pattern under '{role}', whose columns are published: name each of them, so that no new "
+            "column is published unnoticed."
+        )
+    found = [one for one in names if one not in taken and fnmatchcase(one, name)]
+    if not found:
+        raise SchemaError(f"No column matches '{name}' under '{role}': check the pattern, or leave it out.")
+    return found
+
+
+def schema_of(recipe: Recipe) -> Schema:
+    """The roles and settings of a recipe."""
+    specs = {name: column_spec(name, entry.model_dump()) for name, entry in recipe.columns.items()}
+    return Schema(**settled(recipe).roles.model_dump(exclude={"rest"}), specs=specs)
+
 
 _RESEARCH = ("values", "rules", "weights", "normalise", "rv")
 

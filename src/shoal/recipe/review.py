@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from shoal.errors import RecipeError
-from shoal.io.entries import check_date
-from shoal.io.section import Section
+from shoal.recipe.fields import Section, check_date
 
 _LONGEST = 4000
 # What may go to the public, and what goes unless the recipe says otherwise.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from shoal.errors import RecipeError
 from shoal.params import is_iso_date, is_number
@@ -164,3 +166,53 @@ def flat_grid(value: Any) -> Any:
     if not all(isinstance(entry, list) and entry for entry in flat.values()):
         raise ValueError("must be a table of lists such as k = [2, 5, 10]")
     return flat
+
+
+# ----------------------------------------
+# What every table of a recipe is: strict, frozen, and without entries that nobody reads.
+
+
+class Section(BaseModel):
+    """One table of a recipe."""
+
+    # Most tables are only ever read as parts of a recipe, which is built when one is.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+# ----------------------------------------
+# What a recipe says of single columns: ``[columns.NAME]`` and ``[policies.NAME]``.
+
+
+Text = Annotated[str, BeforeValidator(as_text)]
+
+
+class ColumnSettings(Section):
+    """What a column needs said about it, under ``[columns.NAME]``."""
+
+    type: Literal["numeric", "date", "ordinal", "categorical"] | None = None
+    format: str | None = None
+    order: list[Text] | None = None
+    domain: Annotated[list[Any], BeforeValidator(check_domain)] | None = None
+    style: Literal["auto", "bounds", "representative"] = "auto"
+    snap: Annotated[Any, BeforeValidator(check_snap)] = "auto"
+    use: Literal["interval"] | None = None
+    non_answers: list[Text] = []
+    missing_markers: list[Text] = []
+    decimal: Literal[".", ","] | None = None
+    thousands: str | None = None
+    shift: Annotated[dict[str, Any], BeforeValidator(check_shift)] | None = None
+    code: Annotated[Any, BeforeValidator(check_code)] = None
+    derive: Annotated[dict[str, Any], BeforeValidator(check_derive)] | None = None
+    recode: dict[str, Text] | None = None
+    recode_else: Literal["error", "keep"] = "error"
+    top: Annotated[Any, BeforeValidator(check_end)] = None
+    bottom: Annotated[Any, BeforeValidator(check_end)] = None
+    round: Annotated[float | None, Field(gt=0, allow_inf_nan=False, strict=False)] = None
+    items: str | None = None
+
+
+class PolicySettings(Section):
+    """The sensitive ranges of a column, under ``[policies.NAME]``."""
+
+    ranges: Annotated[Any, BeforeValidator(check_ranges)]
+    otherwise: Annotated[Literal["value", "error"], Field(alias="else")] = "error"

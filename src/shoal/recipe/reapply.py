@@ -8,8 +8,8 @@ from typing import Any
 
 from shoal.errors import InputError, RecipeError
 from shoal.io.evidence import read_evidence
-from shoal.io.recipes import Recipe, parse_recipe
-from shoal.profiles import named_profile
+from shoal.recipe.profiles import named_profile
+from shoal.recipe.recipe import Recipe, parse_recipe
 
 # What was said of the earlier release itself: nobody has signed the new one, or said when to look at it again.
 _OF_ONE_RELEASE: dict[str, Any] = {"sign_off": [], "re_evaluation": None}

@@ -9,8 +9,8 @@ from typing import Any
 
 import tomlkit
 
-from shoal.starting.drafting import Draft, markers, notations
-from shoal.starting.proposing import Proposal
+from shoal.recipe.draft import Draft, markers, notations
+from shoal.recipe.roles import Proposal
 
 _COMMENT = 48
 _LISTS = ("identifiers", "quasi", "sensitive", "neutral", "drop")
