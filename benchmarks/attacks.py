@@ -10,9 +10,9 @@ from shoal.algorithms.mondrian import Mondrian
 from shoal.data.keys import Keys
 from shoal.io.census import generate
 from shoal.models.diversity import DistinctL
-from shoal.pipeline import anonymize
 from shoal.recipe.source import read
 from shoal.recoding.kinds import GENERALISED
+from shoal.release.run import anonymize
 from shoal.results import Release
 from shoal.risk.attacks.case import AttackCase
 from shoal.risk.attacks.classes import Background

@@ -7,8 +7,8 @@ import polars as pl
 from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, CENSUS_EIGHT, Comparison, case, run, yardstick_groupby
 from shoal.algorithms.mondrian import Mondrian
 from shoal.io.census import generate
-from shoal.pipeline import anonymize
 from shoal.recipe.source import read
+from shoal.release.run import anonymize
 from shoal.utility.association_rules import AssociationRules
 from shoal.utility.count_queries import answer
 from shoal.utility.queries import RandomQueries

@@ -21,8 +21,8 @@ import polars as pl
 from shoal.algorithms.mondrian import Mondrian
 from shoal.io.census import generate
 from shoal.models.diversity import DistinctL
-from shoal.pipeline import anonymize
 from shoal.recipe.source import read
+from shoal.release.run import anonymize
 
 QUASI = ("age", "sex", "postcode", "region", "marital_status", "education", "occupation", "industry")
 WARM = 20_000

@@ -25,14 +25,15 @@ from typing import Any
 
 import polars as pl
 
-from shoal import running
 from shoal.errors import ShoalError
-from shoal.io import atomic, output
+from shoal.io import atomic
 from shoal.io.evidence import read_evidence
 from shoal.io.hash_chain import read_journal
-from shoal.io.output import read_release
 from shoal.io.transaction import BOUND, Holder, digest_of, publish, resume
 from shoal.recoding.secrets import SecretKey
+from shoal.release import run
+from shoal.release import write as output
+from shoal.release.write import read_release
 from shoal.vault import Key, Registry, contents, load, open_registry, save_registry, seal, store
 
 STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink", "open")
@@ -104,7 +105,7 @@ class Place:
         caught: list[tuple[Any, ...]] = []
         kept, output.publish = output.publish, lambda *given, **named: caught.append((*given, named))  # type: ignore[assignment]
         try:
-            running.run(recipe, replace=replace, key=KEY)
+            run.run(recipe, replace=replace, key=KEY)
         finally:
             output.publish = kept
         ((folder, fill, check, named),) = caught

@@ -16,17 +16,14 @@ from hypothesis.extra.numpy import arrays
 
 import shoal
 from shoal.catalogue import register
-from shoal.comparing import compare as module
-from shoal.comparing.comparison import Comparison, Entry
-from shoal.comparing.data import comparison_data
-from shoal.comparing.figures import Axis, find_axis
-from shoal.comparing.front import distances, pareto, ranked
-from shoal.comparing.grid import Grid, Point
-from shoal.comparing.points import Outcome, evaluations
-from shoal.comparing.sweep import Scene
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InputError, MissingExtraError, ParameterError, UserError
+from shoal.release.compare import run as module
+from shoal.release.compare.figures import Axis, distances, find_axis, pareto, ranked
+from shoal.release.compare.points import Grid, Outcome, Point, evaluations
+from shoal.release.compare.result import Comparison, Entry, comparison_data
+from shoal.release.compare.sweep import Scene
 from shoal.utility.reading import Evaluation, Finding
 
 ACCEPTED = ["W-UNMODELLED:diagnosis"]
@@ -158,7 +155,7 @@ def test_a_fault_of_our_own_is_shown_without_its_message_and_tried_again(
 
     arguments: dict[str, Any] = {"grid": {"k": [3]}, "acknowledge": ACCEPTED, "work": tmp_path / "work.jsonl"}
     with monkeypatch.context() as patch:
-        patch.setattr("shoal.comparing.points.anonymize", fail)
+        patch.setattr("shoal.release.compare.points.anonymize", fail)
         broken = shoal.compare(table, **arguments)
     assert broken.frame["status"].to_list() == ["failed"]
     assert "KeyError" in broken.frame["reason"][0]

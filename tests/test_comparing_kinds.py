@@ -10,10 +10,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.comparing.comparison import Comparison
-from shoal.comparing.data import comparison_data
-from shoal.comparing.figures import GUESSING, find_axis
 from shoal.data.table import Table
+from shoal.release.compare.figures import GUESSING, find_axis
+from shoal.release.compare.result import Comparison, comparison_data
 from shoal.reports.compare import compare_html
 
 ACCEPTED = ["W-RA-LINK", "W-EXACT-QI", "W-NO-K", "W-UNMODELLED:ill"]

@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.describe import whole_hierarchies
+from shoal.release.manifest import whole_hierarchies
 from shoal.verify.gate import gate
 from shoal.verify.report import GateCase
 

@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError, UserError
-from shoal.io.output import read_tables
+from shoal.release.write import read_tables
 from shoal.verify.recheck import recheck
 
 NUMBERS = [

@@ -19,10 +19,10 @@ import pytest
 import shoal
 from shoal.catalogue import make, names
 from shoal.cli.targets import Keeping, Reading, Roles, open_target
-from shoal.comparing.explaining import explain
 from shoal.io.census_hierarchies import hierarchies
+from shoal.release.explain import explain
+from shoal.release.run import verify_release
 from shoal.risk.assess import assess
-from shoal.running import verify_release
 from shoal_papers.adult import COLUMNS
 from tests.recorded.digests import digests
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from shoal import running
 from shoal.errors import InputError
 from shoal.io import atomic, transaction
 from shoal.io.atomic import locked
 from shoal.io.evidence import read_evidence
 from shoal.io.transaction import BOUND, digest_of, recover, resume
 from shoal.recoding.secrets import MappingTable
+from shoal.release import run
 from shoal.vault import contents, load, seal, store
 from shoal.vault.registry_file import open_registry, settle
 from tests.interrupts import KEY, Ended, Place, Write, steps
@@ -120,12 +120,12 @@ def test_secrets_of_a_release_that_is_still_there_are_not_replaced(place: Place)
     recipe.write_text((place.root / "mapping-a.toml").read_text().replace("mapping-a", "elsewhere/mapping-a"))
     before = place.vault.read_bytes()
     with pytest.raises(InputError, match="another vault_entry"):
-        running.run(recipe, replace=True, key=KEY)
+        run.run(recipe, replace=True, key=KEY)
     assert place.vault.read_bytes() == before
     assert not (place.root / "elsewhere").exists()
     place.check()
     place.root.with_name("link").symlink_to(place.root)
-    running.run(place.root.with_name("link") / "mapping-a.toml", replace=True, key=KEY)
+    run.run(place.root.with_name("link") / "mapping-a.toml", replace=True, key=KEY)
     place.check()
 
 

@@ -178,9 +178,9 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "spark": ("shoal.engines.spark:SparkEngine", "Rows on a Spark cluster, counted there and published by its machines."),
     },
     "io": {
-        "aligned": ("shoal.io.output:aligned", "The publisher's side of a release, in input order."),
+        "aligned": ("shoal.release.write:aligned", "The publisher's side of a release, in input order."),
         "native": ("shoal.io.frames:native", "A frame in the library that the input came in."),
-        "write-release": ("shoal.io.output:write_release", "Write a release folder and its evidence."),
+        "write-release": ("shoal.release.write:write_release", "Write a release folder and its evidence."),
     },
 }
 

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 from urllib.parse import quote, urlsplit
 
-from shoal.downloads import keep_signature, put, refuse_taken, verify
 from shoal.errors import InputError, ShoalError, UserError, VerificationError
 from shoal.io.atomic import refuse_readable
+from shoal.release.download import keep_signature, put, refuse_taken, verify
 
 TOKEN, TOKEN_FILE = "SHOAL_TOKEN", "SHOAL_TOKEN_FILE"
 _API = "/api/v1"

@@ -1,4 +1,4 @@
 """Spark DataFrames in and out: ``shoal.spark.anonymize``."""
 
-from shoal.streaming.spark import SparkRelease as SparkRelease
-from shoal.streaming.spark import anonymize as anonymize
+from shoal.release.spark import SparkRelease as SparkRelease
+from shoal.release.spark import anonymize as anonymize

@@ -15,8 +15,8 @@ import pytest
 import shoal
 from shoal.errors import ParameterError, RecipeError, SchemaError
 from shoal.recipe.recipe import parse_recipe
-from shoal.running import verify_release
-from shoal.streaming.unserved import refuse_unserved
+from shoal.release.capabilities import refuse_unserved
+from shoal.release.run import verify_release
 from shoal.verify.recheck import recheck
 
 NAMES = ["age", "sex", "zip", "job"]

@@ -21,10 +21,10 @@ from shoal.engines.memory import MemoryEngine
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
-from shoal.pipeline import anonymize
 from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Coded
+from shoal.release.run import anonymize
 from shoal.risk.attacks.decoding import (
     attack_pseudonymised,
     frequency_guesses,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.data.keys import Keys
-from shoal.streaming.attacking import _chosen
+from shoal.release.attack_sample import _chosen
 
 
 def test_rows_in_no_group_are_drawn_by_their_own_keys() -> None:

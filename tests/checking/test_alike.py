@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shoal.checking.examining import examine
 from shoal.recipe.recipe import load_recipe
 from shoal.recipe.source import settled
+from shoal.release.check import examine
 from tests.cli.conftest import recipe_text
 
 pytest.importorskip("duckdb")
@@ -190,7 +190,7 @@ def test_a_method_is_not_begun_where_no_run_could_come_to_it(
 ) -> None:
     begun: list[str] = []
     for name in ("InMemory", "Elsewhere"):
-        place = f"shoal.checking.sources.{name}.begin"
+        place = f"shoal.release.check_source.{name}.begin"
         monkeypatch.setattr(place, lambda self, method, judge: begun.append(method.name))
     assert told(write(tmp_path, *FAULTS["an uncodable column"][:2]), engine)[0]
     assert begun == []

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.checking.foreseen import SIZES, _grown, foresee, foreseen_stream, peak_bytes
-from shoal.checking.words import findings
 from shoal.recipe.recipe import parse_recipe
+from shoal.release.check import findings
+from shoal.release.forecast import SIZES, _grown, foresee, foreseen_stream, peak_bytes
 
 
 @pytest.mark.parametrize("taken, n, seconds", [

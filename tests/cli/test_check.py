@@ -238,7 +238,7 @@ def test_a_check_claims_no_more_than_it_tried(
     shoal: Shoal, write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shoal("check", write(RECIPE)).out.endswith("\nNothing stands in the way of a run.\n")
-    monkeypatch.setattr("shoal.checking.foreseen.SIZES", (10, 20, 40))
+    monkeypatch.setattr("shoal.release.forecast.SIZES", (10, 20, 40))
     limited = RECIPE.replace("[output]", "[limits]\nprosecutor_max = 0.1\n[output]")
     found = shoal("check", write(limited))  # too few rows were tried to tell
     said = "whether all rows can be released (40 of them could) and whether the release keeps its limits"

@@ -72,7 +72,7 @@ def test_a_run_in_memory_loads_nothing_for_other_runs(tmp_path: Path) -> None:
     roles = 'identifiers = ["name"]\nquasi = ["age", "sex", "zip"]'
     (tmp_path / "recipe.toml").write_text(recipe_text(roles, k=2), "utf-8")
     loaded = loaded_by("run", str(tmp_path / "recipe.toml"))
-    assert "shoal.pipeline" in loaded
+    assert "shoal.release.run" in loaded
     assert not {"narwhals", "shoal.streaming", "shoal.risk.attacks.run", "shoal.utility.evaluate"} & loaded
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.catalogue import load, make, names
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.io.output import read_release
+from shoal.release.write import read_release
 from shoal.verify.recheck import recheck
 from tests.contract.examples import (
     ALGORITHMS,

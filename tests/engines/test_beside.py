@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from shoal.recipe.recipe import load_recipe
-from shoal.streaming.beside import some_beside
-from shoal.streaming.recipes import judged_release
+from shoal.release.attack_case import some_beside
+from shoal.release.run import judged_release
 
 RECIPE = """
 seed = 3

@@ -14,7 +14,7 @@ from shoal.data.schema import ColumnSpec, Schema
 from shoal.engines.external_rows import _dates
 from shoal.engines.store import StoredRows
 from shoal.errors import InputError
-from shoal.streaming.showing import Showing
+from shoal.release.publish import Showing
 from shoal.vault.files import contents
 from shoal.vault.seal import Key
 from tests.engines.alike import outcome

@@ -14,7 +14,7 @@ import pytest
 import shoal
 from shoal.cli.main import execute
 from shoal.errors import InputError
-from shoal.streaming.attackable import _refuse_too_many
+from shoal.release.attack_case import _refuse_too_many
 from tests.engines.server import Server
 
 pytest.importorskip("duckdb", reason="needs duckdb: pip install 'shoal[duckdb]'")
@@ -338,7 +338,7 @@ def test_an_attack_keeps_to_the_memory_it_is_given(
     people: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, there = both(tmp_path, "people")
-    monkeypatch.setattr("shoal.streaming.attackable._CELL", 1 << 23)
+    monkeypatch.setattr("shoal.release.attack_case._CELL", 1 << 23)
     assert execute(["attack", str(tmp_path / there)]) == 2
     assert "those of 500 rows need 36.0GB: give 'memory' under [engine] as much" in capsys.readouterr().err
 
@@ -399,7 +399,7 @@ def test_a_comparison_acknowledges_what_it_is_told_to(people: pl.DataFrame, tmp_
 def test_only_points_that_need_rows_are_made_of_a_sample(
     people: pl.DataFrame, said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.comparing.sources.SAMPLE", 200)
+    monkeypatch.setattr("shoal.release.compare.source.SAMPLE", 200)
     monkeypatch.setattr("shoal.engines.store.StoredRows.most", lambda rows, memory: 200)
     here, there = (said("compare", name, *SWEEP, "--algorithm", APART) for name in both(tmp_path, "rows"))
     assert [one["classes"] for one in there["points"][:2]] == [one["classes"] for one in here["points"][:2]]

@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.checking.examining import examine
 from shoal.errors import InfeasibleError, InputError
 from shoal.io.batches import open_batches
 from shoal.io.folders import files_of
-from shoal.io.output import check_output
 from shoal.io.partitions import look_at
 from shoal.recipe.recipe import load_recipe
-from shoal.streaming.recipes import source_of
-from shoal.streaming.spark import _looked
+from shoal.release.check import examine
+from shoal.release.run import source_of
+from shoal.release.spark import _looked
+from shoal.release.write import check_output
 from tests.engines.alike import outcome
 
 RECIPE = """

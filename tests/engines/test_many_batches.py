@@ -9,7 +9,7 @@ import pytest
 
 from shoal.cli.main import execute
 from shoal.data.table import spilling
-from shoal.io.growing import Growing
+from shoal.release.write import Growing
 from tests.engines.alike import keyed, outcome
 from tests.engines.server import Server
 from tests.engines.test_duckdb import census

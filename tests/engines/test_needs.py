@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.engines.external_rows import SizedRows
 from shoal.errors import RecipeError
-from shoal.streaming import held
+from shoal.release import capabilities
 from tests.engines.alike import outcome
 
 RECIPE = """
@@ -122,7 +122,7 @@ def test_names_of_people_who_take_no_part_are_counted_beside_the_others(
 
 def test_what_is_no_table_of_a_recipe_is_told() -> None:
     pytest.importorskip("pyspark")
-    from shoal.streaming.spark import _recipe
+    from shoal.release.spark import _recipe
 
     with pytest.raises(RecipeError, match="must be a table"):
         _recipe({"roles": {"quasi": ["age"]}, "engine": "duckdb"}, None)
@@ -130,7 +130,7 @@ def test_what_is_no_table_of_a_recipe_is_told() -> None:
 
 def test_a_frame_of_spark_may_have_its_memory() -> None:
     pytest.importorskip("pyspark")
-    from shoal.streaming.spark import _recipe
+    from shoal.release.spark import _recipe
 
     given = {"roles": {"quasi": ["age"]}, "engine": {"memory": "64GB"}}
     assert _recipe(given, None).engine.memory == "64GB"
@@ -141,7 +141,7 @@ def test_different_names_are_estimated_whatever_their_number(tmp_path: Path) -> 
     recipe = people(tmp_path, 40_000, names=20_000)
     recipe.write_text(f'{recipe.read_text()}[engine]\nname = "duckdb"\n')
     with shoal.open_rows(recipe) as rows:
-        assert held._different(rows, "name") == pytest.approx(20_000, rel=0.06)
+        assert capabilities._different(rows, "name") == pytest.approx(20_000, rel=0.06)
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])

@@ -16,7 +16,7 @@ import pytest
 import shoal
 from shoal.errors import ShoalError
 from shoal.io.databases import without_password
-from shoal.streaming import recipes
+from shoal.release import run as recipes
 from tests.engines.alike import outcome
 from tests.engines.server import PASSWORD, Server, binaries, standby
 

@@ -12,7 +12,7 @@ from shoal.algorithms.lattice.optimal import Optimal
 from shoal.errors import ParameterError, RecipeError
 from shoal.io import batches
 from shoal.recipe.recipe import parse_recipe
-from shoal.streaming.unserved import refuse_unserved
+from shoal.release.capabilities import refuse_unserved
 from tests.engines.alike import outcome
 
 pytest.importorskip("duckdb")

@@ -80,7 +80,7 @@ def test_what_it_cannot_look_at_is_said_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("shoal.streaming.spark.need_spark", lambda: pytest.fail("Spark was looked for"))
+    monkeypatch.setattr("shoal.release.spark.need_spark", lambda: pytest.fail("Spark was looked for"))
     there = ["--engine", "spark"]
     for name, role in (("keyless", 'quasi = ["a"]'), ("people", 'key = "id"\nsubject = "p"\nquasi = ["a"]')):
         text = f'[source]\npath = "none.csv"\n[roles]\n{role}\n[engine]\nname = "spark"\n'

@@ -18,7 +18,7 @@ from shoal.engines.scratch import clear
 from shoal.engines.spark_tasks import CHANGED, Each, Mapped
 from shoal.errors import InputError, InternalError, MissingExtraError
 from shoal.recipe.recipe import load_recipe
-from shoal.streaming.spark import spark_source
+from shoal.release.spark import spark_source
 from tests.conftest import many
 
 pyspark = pytest.importorskip("pyspark", reason="needs PySpark: pip install 'shoal[spark]'")

@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.algorithms.base import Algorithm
 from shoal.errors import InputError
-from shoal.io.output import read_tables
+from shoal.release.write import read_tables
 from shoal.utility.association_rules import AssociationRules
 from shoal.utility.classifiers import Classifiers
 from shoal.utility.clustering import Clustering

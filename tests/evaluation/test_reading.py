@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.errors import InputError
-from shoal.io.output import read_tables
+from shoal.release.write import read_tables
 from shoal.utility.reading import Feature, Reading, read_published, read_release
 
 SIZES = ["small", "medium", "large"]

@@ -22,9 +22,9 @@ from shoal.io import copies
 from shoal.io.copies import write_copies
 from shoal.io.excel import read_workbook, write_workbook
 from shoal.io.files import read_frame
-from shoal.io.output import write_release
 from shoal.io.statistics_files import Labels, read_labels
-from shoal.running import verify_release
+from shoal.release.run import verify_release
+from shoal.release.write import write_release
 from tests.conftest import many
 
 pyreadstat = pytest.importorskip("pyreadstat")

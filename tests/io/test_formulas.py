@@ -19,10 +19,10 @@ from polars.testing import assert_frame_equal
 import shoal
 from shoal.cli.main import execute
 from shoal.errors import InputError, VerificationError
-from shoal.io import output
 from shoal.io.cell_format import count_formulas, escape_formulas
 from shoal.io.files import write_frame
-from shoal.io.output import read_tables, told
+from shoal.release import write
+from shoal.release.write import read_tables, told
 from shoal.verify.recheck import recheck
 
 NFKC = partial(unicodedata.normalize, "NFKC")
@@ -124,7 +124,7 @@ def test_a_full_disk_is_named_and_nothing_is_left(
         raise error
 
     made = release()
-    monkeypatch.setattr(output, "write_frame", full)
+    monkeypatch.setattr(write, "write_frame", full)
     with pytest.raises(InputError, match="cannot be written to .*out': the disk is full"):
         made.write(tmp_path / "out")
     assert not list(tmp_path.iterdir())

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-import shoal.io.output
+import shoal.release.write
 from shoal.errors import GateError
 from shoal.results import Release
 
@@ -199,8 +199,8 @@ def test_the_gate_reads_the_staged_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: Any, told: str, format: str
 ) -> None:
     """A writer that writes something else than it was given is found out before anything has its name."""
-    write = shoal.io.output.write_frame
-    monkeypatch.setattr("shoal.io.output.write_frame", lambda frame, *rest: write(wrong(frame), *rest))
+    write = shoal.release.write.write_frame
+    monkeypatch.setattr("shoal.release.write.write_frame", lambda frame, *rest: write(wrong(frame), *rest))
     with pytest.raises(GateError, match=told):
         released(people()).write(tmp_path / "out", format=format)
     assert not list(tmp_path.iterdir())

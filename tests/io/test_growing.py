@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import GateError
-from shoal.io.growing import Growing
+from shoal.release.write import Growing
 
 ROWS = pl.DataFrame({"age": ["[20,29]", "*", None], "ill": ["a", "b", "a"], "n": [1, None, 3]})
 HELD = ROWS.cast({"age": pl.Enum(["*", "[20,29]", "unused"])})

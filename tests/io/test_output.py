@@ -23,7 +23,7 @@ from shoal.errors import GateError, InputError, ParameterError, VerificationErro
 from shoal.io.evidence import evidence_folder, frame_stamp, input_hash, manifest_bytes, read_evidence
 from shoal.io.files import write_frame
 from shoal.io.frames import Backend, native, to_polars
-from shoal.io.output import aligned, read_release, write_release
+from shoal.release.write import aligned, read_release, write_release
 from shoal.results import Gated
 from shoal.verify.recheck import recheck
 from tests.verify.cases import in_words
@@ -254,11 +254,11 @@ def test_an_unknown_format(tmp_path: Path) -> None:
 
 
 STEPS = [
-    "shoal.io.output.write_frame",
-    "shoal.io.output.manifest_bytes",
-    "shoal.io.output.write_evidence",
-    "shoal.io.output.input_hash",
-    "shoal.io.output._sha256",
+    "shoal.release.write.write_frame",
+    "shoal.release.write.manifest_bytes",
+    "shoal.release.write.write_evidence",
+    "shoal.release.write.input_hash",
+    "shoal.release.write._sha256",
     "shoal.io.transaction.sync",
     "shoal.io.transaction._write_journal",
     "shoal.io.transaction.put",
@@ -294,7 +294,7 @@ def test_nobody_else_can_look_while_it_is_written(tmp_path: Path, monkeypatch: p
         seen.append(mode(path.parent.parent))
         write_frame(frame, path, format, *rest)
 
-    monkeypatch.setattr("shoal.io.output.write_frame", look)
+    monkeypatch.setattr("shoal.release.write.write_frame", look)
     write_release(release(), tmp_path / "out")
     assert seen == [0o700]
 

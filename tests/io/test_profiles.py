@@ -11,7 +11,7 @@ from shoal.errors import ParameterError, RecipeError
 from shoal.models.refusals import BY_COLUMN, plain_codes
 from shoal.recipe.profiles import named_profile
 from shoal.recipe.recipe import Recipe, dump_recipe, parse_recipe
-from shoal.running import run
+from shoal.release.run import run
 
 RECIPE = """\
 profile = "{profile}"

@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 
 from shoal.errors import InputError, VerificationError
-from shoal.io import atomic, hash_chain, output, transaction
+from shoal.io import atomic, hash_chain, transaction
 from shoal.io.evidence import read_evidence
 from shoal.io.hash_chain import log_release, read_journal
-from shoal.io.output import read_release, write_release
 from shoal.io.transaction import BOUND, digest_of, evidence_of
+from shoal.release import write
+from shoal.release.write import read_release, write_release
 from tests.conftest import many
 from tests.io.test_output import FRAME, names, release
 
@@ -285,7 +286,7 @@ def test_whatever_ends_the_staging_leaves_the_disk_as_it_was(
     out, new = tmp_path / "out", tmp_path / "deep" / "er" / "new"
     write_release(release(rows=2), out)
     with monkeypatch.context() as patch:
-        patch.setattr(output, part, fail)
+        patch.setattr(write, part, fail)
         for folder, replace in ((out, True), (new, False)):
             with pytest.raises(error):
                 write_release(release(FRAME[:1], rows=1), folder, replace=replace)

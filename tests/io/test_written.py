@@ -13,7 +13,7 @@ from shoal.data.schema import ColumnSpec, Schema
 from shoal.errors import InputError, ParameterError, RecipeError, SchemaError
 from shoal.io.cell_format import Notation, as_written
 from shoal.recipe.recipe import load_recipe, parse_recipe
-from shoal.streaming.unserved import refuse_misplaced
+from shoal.release.capabilities import refuse_misplaced
 
 
 def read_as(cells: list[str | None], notation: Notation = Notation(), **spec: object) -> list[object]:  # noqa: B008

@@ -13,7 +13,6 @@ from shoal.data.classes import ClassMap, Everybody, RowIds
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
-from shoal.io.describe import describe
 from shoal.models.base import Model
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge, Judgement
@@ -21,6 +20,7 @@ from shoal.recipe.source import read
 from shoal.recoding.publish import Output, publish
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.release.manifest import describe
 from shoal.verify.gate import gate
 from shoal.verify.report import GateCase, Verdict
 

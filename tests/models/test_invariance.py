@@ -16,12 +16,12 @@ from shoal.data.domain import History, broken_classes, set_ids
 from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
-from shoal.io.describe import describe
 from shoal.models.personalised import MInvariance
 from shoal.models.suppression import enforce
 from shoal.recoding.publish import Output, publish
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.release.manifest import describe
 from shoal.risk.attacks.run import attack
 from shoal.vault.registry import Registry
 from shoal.verify.gate import gate

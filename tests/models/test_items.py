@@ -14,9 +14,9 @@ from shoal.catalogue import make
 from shoal.data.coding import NONE
 from shoal.data.keys import Keys
 from shoal.errors import GateError, HierarchyError, InputError, ParameterError, RecipeError, SchemaError
-from shoal.io.gating import gate_case
 from shoal.recoding.publish import publish_tables
-from shoal.running import run, verify_release
+from shoal.release.gating import gate_case
+from shoal.release.run import run, verify_release
 from shoal.verify.gate import gate
 from shoal.verify.recheck import recheck
 

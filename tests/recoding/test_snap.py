@@ -12,11 +12,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import pipeline
 from shoal.data.table import with_crowd
 from shoal.errors import GateError, RefusalError
-from shoal.io import gating
 from shoal.recoding.snap import grid_width, published_ends, snap_outward
+from shoal.release import gating, run
 
 ACCEPT = ["W-UNMODELLED:disease"]
 
@@ -142,7 +141,7 @@ def test_ends_are_outward_in_order_and_never_rare(kind: str, seed: int) -> None:
 
 def test_the_gate_finds_a_rare_end_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the engine to forget the grid, nothing would be written."""
-    monkeypatch.setattr(pipeline, "with_crowd", lambda table, size: _careless(table))
+    monkeypatch.setattr(run, "with_crowd", lambda table, size: _careless(table))
     monkeypatch.setattr(gating, "grids", lambda table: {"x": 500.0})
     with pytest.raises(GateError, match="ends of intervals of 'x' are values of fewer than 3 released people"):
         release(table(incomes()))
@@ -154,7 +153,7 @@ def _careless(source: shoal.Table) -> shoal.Table:
 
 
 def test_the_gate_counts_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "with_crowd", lambda table, size: _careless(table))
+    monkeypatch.setattr(run, "with_crowd", lambda table, size: _careless(table))
     values = [value for value in incomes(60) for _ in range(4)]
     release(table(values))
     with pytest.raises(GateError, match="ends of intervals"):

@@ -21,7 +21,7 @@ from shoal.recipe.draft_text import recipe_text
 from shoal.recipe.recipe import load_recipe
 from shoal.recipe.roles import MOST_QUASI, MOST_SENSITIVE
 from shoal.recipe.sniff import Given, read_raw
-from shoal.starting.trying import tried
+from shoal.release.check import tried
 from tests.models.test_across_classes import visits
 from tests.starting.awkward import hospital, survey, workbook
 
@@ -305,7 +305,7 @@ def test_only_what_was_tried_is_said_to_run(tmp_path: Path, monkeypatch: pytest.
     frame = pl.DataFrame({"age": [30, 40] * 30, "sex": ["m", "f"] * 30})
     draft = draft_of(frame, tmp_path)
     assert "It runs as it is" in recipe_text(tried(draft), tmp_path)
-    monkeypatch.setattr("shoal.starting.trying._MOST_ROWS", 10)
+    monkeypatch.setattr("shoal.release.check._MOST_ROWS", 10)
     text = recipe_text(tried(draft), tmp_path)
     assert "It runs as it is" not in text
     assert "Not tried" in text

@@ -14,8 +14,6 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.checking.examining import examine
-from shoal.checking.words import findings
 from shoal.cli.main import execute
 from shoal.data.stats import unknown_flags
 from shoal.data.texts import Spellings, spelling_facts
@@ -23,6 +21,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.io.evidence import read_evidence
 from shoal.recipe.recipe import load_recipe
 from shoal.recipe.source import settled
+from shoal.release.check import examine, findings
 from shoal.web.views.checked import check_view
 from tests.conftest import many
 

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import pipeline
 from shoal.errors import GateError
 from shoal.recoding.publish import Published
+from shoal.release import run
 from tests.test_kinds import CASES, people, release, table
 
 Change = Callable[[Published], Published]
@@ -80,14 +80,14 @@ def named(published: Published) -> Published:
 )  # fmt: skip
 def test_nothing_changed_passes_the_gate(kind: str, change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
     release(kind)
-    honest = pipeline.publish_tables
-    monkeypatch.setattr(pipeline, "publish_tables", lambda *given, **options: change(honest(*given, **options)))
+    honest = run.publish_tables
+    monkeypatch.setattr(run, "publish_tables", lambda *given, **options: change(honest(*given, **options)))
     with pytest.raises(GateError):
         release(kind)
 
 
 def test_a_kind_that_nobody_accepted_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "refuse_measured", lambda found, acknowledged: None)
+    monkeypatch.setattr(run, "refuse_measured", lambda found, acknowledged: None)
     with pytest.raises(GateError, match="W-RA-LINK"):
         release("randomised", acknowledge=["W-NEUTRAL"])
 

@@ -18,9 +18,9 @@ import pytest
 
 import shoal
 from shoal.catalogue import make, names
-from shoal.io.output import read_tables
-from shoal.io.sayable import read_columns, sayable
 from shoal.recoding.kinds import CODINGS, named
+from shoal.release.gating import read_columns, sayable
+from shoal.release.write import read_tables
 from shoal.results import Release
 from shoal.verify.leaks import check_leaks
 from shoal.verify.report import Check
@@ -251,7 +251,7 @@ def literals(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "io/describe.py", "reports/release.py", "reports/codes.py", "reports/use.py", "risk/attacks/required.py",
+        "release/manifest.py", "reports/release.py", "reports/codes.py", "reports/use.py", "risk/attacks/required.py",
         "risk/attacks/gaps.py",
         "risk/attacks/randomised.py", "risk/attacks/bucketised.py", "risk/attacks/gaps.py", "risk/attacks/decoding.py",
         "utility/posterior.py",

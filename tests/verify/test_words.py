@@ -8,8 +8,8 @@ import pytest
 
 from shoal.catalogue import load, make, names
 from shoal.errors import ParameterError
-from shoal.io.describe import statement as described
 from shoal.recoding.kinds import named
+from shoal.release.manifest import statement as described
 from shoal.verify.manifest import Claims, Column
 from shoal.verify.wording import needed_codes, statement
 

@@ -7,8 +7,8 @@ import json
 import pytest
 from fastapi import FastAPI
 
-from shoal.checking.words import findings
 from shoal.cli.main import execute
+from shoal.release.check import findings
 from shoal.web.errors import API
 from shoal.web.store.base import now
 from shoal.web.store.work import Job, Project

@@ -11,8 +11,8 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.cli.main import execute
-from shoal.downloads import put
 from shoal.errors import InputError, MissingExtraError, VerificationError
+from shoal.release.download import put
 from shoal.remote import Remote, connect
 from shoal.vault import signing
 from shoal.web.errors import API

@@ -104,7 +104,7 @@ def _show(release: Release | Written, folder: Path | None, given: Mapping[str, A
 
 
 def _recipe(data: Mapping[str, Any]) -> Recipe:
-    from shoal.running import as_recipe
+    from shoal.release.run import as_recipe
 
     return as_recipe(data)
 
@@ -179,7 +179,7 @@ def _saved(data: Mapping[str, Any], path: Path | None, replace: bool) -> Iterato
 def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     """The recipe as a file in ``folder``, with relative paths as seen from there."""
     from shoal.recipe.recipe import dump_recipe
-    from shoal.running import as_recipe
+    from shoal.release.run import as_recipe
 
     def seen(entry: str) -> str:
         return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, folder)).as_posix()

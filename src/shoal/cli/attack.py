@@ -117,8 +117,8 @@ def attack(
         make("attack", {key: value for key, value in one.items() if key != "on"})  # an unknown name is told at once
     with steps() as step:
         step("loading")
-        from shoal.comparing.attacked import attack_data
         from shoal.io.private import check_private, write_private
+        from shoal.release.compare.source import attack_data
         from shoal.risk.attacks.run import run_attacks
 
         place = check_private(html, suffix=".html", replace=replace_html) if html is not None else None
@@ -193,7 +193,7 @@ class Known:
     @property
     def others(self) -> list[tuple[pl.DataFrame, Mapping[str, Any]]]:
         """The further releases."""
-        from shoal.io.output import read_release
+        from shoal.release.write import read_release
 
         return [read_release(folder) for folder in self.also]
 
@@ -258,8 +258,8 @@ def _file_case(path: Path, given: FileOptions, known: Known) -> tuple[AttackCase
 def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) -> tuple[AttackCase, str]:
     """A release as its folder shows it, with hierarchies that are not public as they are given."""
     from shoal.data.keys import Keys
-    from shoal.io.output import read_tables
     from shoal.recoding.reader_labels import readers_manifest
+    from shoal.release.write import read_tables
     from shoal.risk.attacks.run import make_case, refuse_overlap
     from shoal.risk.attacks.views import public_view
 
@@ -285,8 +285,8 @@ def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) ->
 
 def _made_case(path: Path, hold_out: float | None, known: Known, step: Step) -> tuple[AttackCase, str]:
     """A release made from a recipe, with people kept back before it where no control is given."""
-    from shoal.comparing.attacked import HOLD_OUT, Beside, recipe_case
     from shoal.recipe.recipe import load_recipe
+    from shoal.release.compare.source import HOLD_OUT, Beside, recipe_case
 
     if known.control is not None and hold_out is not None:
         raise InputError("Give either --control or --hold-out: there is one control.")

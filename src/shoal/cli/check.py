@@ -19,9 +19,9 @@ def check(
     """Look at a recipe before anything runs: keys, columns, roles, hierarchies, models. Writes nothing."""
     with steps() as step:
         step("loading")
-        from shoal.checking.examining import examine
         from shoal.recipe.recipe import load_recipe
         from shoal.recipe.source import settled
+        from shoal.release.check import examine
 
         data, problems = examine(settled(load_recipe(recipe)), step, replace=replace)
     if problems:
@@ -38,7 +38,7 @@ def check(
 
 
 def _show(data: dict[str, Any]) -> None:
-    from shoal.checking.words import findings
+    from shoal.release.check import findings
 
     if "rows" not in data:
         say(*findings(data))

@@ -15,7 +15,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.grammar import pairs, typed_value
 
 if TYPE_CHECKING:
-    from shoal.comparing.comparison import Comparison
+    from shoal.release.compare.result import Comparison
 
 # What a table of ours begins with, so that --replace never overwrites another file.
 _FIRST = "point,algorithm,"
@@ -52,11 +52,11 @@ def compare(
     values = {key: _values(text) for key, text in pairs("--grid", grid).items()}
     with steps() as step:
         step("loading")
-        from shoal.comparing.compare import compare as sweep
-        from shoal.comparing.data import comparison_data
         from shoal.io.private import check_private, write_private
         from shoal.kernels.cores import cores
         from shoal.recipe.recipe import load_recipe
+        from shoal.release.compare.result import comparison_data
+        from shoal.release.compare.run import compare as sweep
         from shoal.reports.compare import compare_html
 
         made = load_recipe(recipe)

@@ -22,7 +22,7 @@ def diff(
     """Say what differs between two releases, or two recipes."""
     with steps() as step:
         step("loading")
-        from shoal.comparing.differences import differences
+        from shoal.release.explain import differences
 
         found = differences(one, other)
     if as_json:

@@ -38,7 +38,7 @@ def estimate(
         (rules if " -> " in line else asked).append(line)
     with steps() as step:
         step("loading")
-        from shoal.running import estimate as estimated
+        from shoal.release.run import estimate as estimated
 
         found = estimated(folder, queries=asked, rules=rules)
     if as_json:

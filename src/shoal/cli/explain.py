@@ -12,7 +12,7 @@ from shoal.cli.show import say, share, show_json, show_table, steps
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
-    from shoal.comparing.explaining import Explanation
+    from shoal.release.explain import Explanation
 
 
 def explain(
@@ -29,8 +29,8 @@ def explain(
     """Say why a release is as it is, and what would have to change to keep more."""
     with steps() as step:
         step("loading")
-        from shoal.comparing.explaining import explain as explained
         from shoal.recipe.recipe import load_recipe
+        from shoal.release.explain import explain as explained
 
         given = None if recipe is None else load_recipe(recipe)
         found = explained(folder, recipe=given, progress=step)

@@ -73,7 +73,7 @@ def _survey(
     from shoal.models.feasibility import all_models, refuse_infeasible, whole_reference
     from shoal.models.judge import Judge
     from shoal.params import choice
-    from shoal.running import open_rows
+    from shoal.release.run import open_rows
     from shoal.utility.research_table import researched
 
     algorithm: Algorithm = make("algorithm", recipe.algorithm)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.data.hierarchy import Hierarchy
     from shoal.data.hierarchy_edits import LevelCost
     from shoal.data.hierarchy_suggest import Suggestion
-    from shoal.starting.known import Known, Reading
+    from shoal.release.hierarchy_columns import Known, Reading
 
 app = typer.Typer(help="Propose, look at, edit, export and check hierarchies.")
 
@@ -75,7 +75,7 @@ def suggest(
         from shoal.data.hierarchy_suggest import HOWS
         from shoal.data.hierarchy_suggest import suggest as propose
         from shoal.params import choice
-        from shoal.starting.known import check_output, known_columns, write_tree
+        from shoal.release.hierarchy_columns import check_output, known_columns, write_tree
 
         if how is not None:
             choice("shoal hierarchy suggest", "how", how, HOWS)
@@ -145,7 +145,7 @@ def edit(
     add level above 0: NEW = A, B · drop level 1
     """
     from shoal.data.hierarchy_edits import apply_edit, level_costs
-    from shoal.starting.known import check_output, file_tree, write_tree
+    from shoal.release.hierarchy_columns import check_output, file_tree, write_tree
 
     found = file_tree(tree, None, None)
     for one in edits:
@@ -172,7 +172,7 @@ def export(
     """Write a recipe's hierarchy as a file, one line a value, to edit and name."""
     with steps() as step:
         step("loading")
-        from shoal.starting.known import check_export, recipe_trees, write_tree
+        from shoal.release.hierarchy_columns import check_export, recipe_trees, write_tree
 
         file = output or recipe.with_name(re.sub(r"[^\w.-]", "_", column) + ".csv")
         place = check_export(file, replace, recipe)
@@ -217,7 +217,7 @@ def check(
 
 
 def _reading(separator: str | None, types: list[str] | None) -> Reading:
-    from shoal.starting.known import Reading
+    from shoal.release.hierarchy_columns import Reading
 
     settings = {
         name: dict(zip(("type", "format"), kind.split(maxsplit=1), strict=False))
@@ -229,7 +229,7 @@ def _reading(separator: str | None, types: list[str] | None) -> Reading:
 def _one_tree(
     tree: Path, column: str | None, data: Path | None, reading: Reading, step: Any
 ) -> tuple[Hierarchy, Known | None]:
-    from shoal.starting.known import column_of, file_tree, is_recipe, recipe_trees
+    from shoal.release.hierarchy_columns import column_of, file_tree, is_recipe, recipe_trees
 
     if is_recipe(tree):
         if column is None:
@@ -245,7 +245,7 @@ def _checks(
     from shoal.data.hierarchy import Hierarchy
     from shoal.data.hierarchy_files import find_faults
     from shoal.recipe.recipe import load_recipe
-    from shoal.starting.known import column_of, file_rows, is_recipe, known_columns, recipe_tree
+    from shoal.release.hierarchy_columns import column_of, file_rows, is_recipe, known_columns, recipe_tree
 
     if not is_recipe(tree):
         name = column or tree.stem

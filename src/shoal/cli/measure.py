@@ -174,7 +174,7 @@ def _check(target: Path, against: Path | None, html: Path | None, replace: bool,
 def _refuse_kept(target: Path) -> None:
     """Refuse to evaluate what would have to be in memory, and is not."""
     from shoal.recipe.recipe import load_recipe
-    from shoal.running import keeps_rows
+    from shoal.release.run import keeps_rows
 
     recipe = load_recipe(target)
     if keeps_rows(recipe):
@@ -200,8 +200,8 @@ def _findings(
     with steps() as step:
         step("reading")
         from shoal.data.keys import Keys
-        from shoal.io.output import read_tables
         from shoal.recoding.reader_labels import readers_manifest
+        from shoal.release.write import read_tables
         from shoal.utility.coded_columns import codes_of
         from shoal.utility.evaluate import evaluate
         from shoal.utility.reading import read_published, read_release, refuse_other_rows
@@ -260,7 +260,7 @@ def _gains(recipe: Recipe | None, priced: _Priced) -> list[dict[str, Any]]:
         return []
     with steps() as step:
         step("making it without the workload")
-        from shoal.comparing.gain import recipe_gain
+        from shoal.release.compare.sweep import recipe_gain
 
         return [plain(one) for one in recipe_gain(recipe, priced.release, progress=step)]
 

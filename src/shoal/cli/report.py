@@ -63,8 +63,8 @@ def report(
     """Write the dossier of a release: what was done, what is promised, what risk is left, and who answers for it."""
     with steps() as step:
         step("loading")
-        from shoal import reporting
         from shoal.io.private import check_private, write_private
+        from shoal.release import dossier
         from shoal.reports.dossier.rendering import FORMATS
 
         suffix = output.suffix.lower().removeprefix(".")
@@ -76,7 +76,7 @@ def report(
             raise InputError("Those outside are told what the manifest says: leave --attacks and --evaluations out.")
         place = check_private(output, suffix=f".{chosen}", replace=replace)
         step("reading the release")
-        text = reporting.report(
+        text = dossier.report(
             release, audience=audience.value, format=chosen, attacks=_given(attacks, "attacks", release),
             evaluations=_given(evaluations, "evaluations", release),
         )  # fmt: skip

@@ -74,8 +74,8 @@ def carry_out(
     """
     with steps() as step:
         step("loading")
-        from shoal import running
         from shoal.recipe.recipe import load_recipe
+        from shoal.release import run as running
 
         if isinstance(recipe, Path):
             recipe = load_recipe(recipe)
@@ -87,7 +87,7 @@ def carry_out(
     with steps() as step:
         if dry_run:
             if resume or running.keeps_rows(recipe):
-                from shoal.streaming.recipes import refuse_unresumed, run_stream
+                from shoal.release.run import refuse_unresumed, run_stream
 
                 if resume:
                     refuse_unresumed(recipe)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def kept_recipe(target: Path) -> Recipe | None:
     """The recipe, where its engine keeps the rows."""
     from shoal.recipe.recipe import load_recipe
-    from shoal.running import keeps_rows
+    from shoal.release.run import keeps_rows
 
     if target.is_dir() or target.suffix != ".toml":
         return None
@@ -29,8 +29,8 @@ def kept_case(
     recipe: Recipe, hold_out: float | None, sample: int | None, known: Known, step: Callable[[str], None]
 ) -> tuple[AttackCase, str, dict[str, int]]:
     """What is attacked, how it is announced, and how large a sample of the people it is."""
-    from shoal.comparing.attacked import Beside
-    from shoal.comparing.attacked import kept_case as made
+    from shoal.release.compare.source import Beside
+    from shoal.release.compare.source import kept_case as made
 
     engine = recipe.engine.name
     if hold_out:

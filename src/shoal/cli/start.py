@@ -66,7 +66,7 @@ def start(
         from shoal.recipe.draft import drafted, refuse_open
         from shoal.recipe.draft_text import recipe_text
         from shoal.recipe.sniff import read_raw
-        from shoal.starting.trying import tried
+        from shoal.release.check import tried
 
         given = _given(context.params)
         raw = read_raw(file, given)

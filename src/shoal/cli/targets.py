@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from shoal.data.rows import PeopledRows
     from shoal.data.table import Table
     from shoal.recipe.recipe import Recipe
+    from shoal.release.standing import Released
     from shoal.risk.audit import Standing
-    from shoal.streaming.standing import Released
 
 # How our own releases write a missing cell in CSV.
 _MISSING = "<missing>"
@@ -84,7 +84,7 @@ class Keeping:
 
     def recipe(self, target: str, reading: Reading | None = None) -> Recipe:
         """Where the rows are and who keeps them, checked as a recipe is."""
-        from shoal.running import as_recipe
+        from shoal.release.run import as_recipe
 
         how = {} if reading is None else {
             "columns": reading.columns, "separator": reading.separator, "encoding": reading.encoding,
@@ -137,9 +137,9 @@ def open_target(
     from shoal.catalogue import load
     from shoal.io.databases import no_file
     from shoal.io.folders import is_release
+    from shoal.release.capabilities import refuse_keyless, refuse_people, refuse_unread
+    from shoal.release.run import keeps_rows, open_rows
     from shoal.risk.classes import counted_rows
-    from shoal.running import keeps_rows, open_rows
-    from shoal.streaming.unordered import refuse_keyless, refuse_people, refuse_unread
 
     step("reading")
     path = Path(target)
@@ -164,7 +164,7 @@ def open_target(
         table, notes = _released(path) if released else (_read(path, roles, reading, household, every), [])
         yield counted_rows(table), notes
         return
-    from shoal.streaming.standing import opened_standing
+    from shoal.release.standing import opened_standing
 
     if household is not None:
         raise ParameterError("--household looks at rows one by one: use --engine memory, or leave it out.")
@@ -209,8 +209,8 @@ def _about_values(roles: Roles) -> dict[str, Any]:
 def _standing(recipe: Recipe, roles: Roles, keeping: Keeping, every: bool) -> Standing:
     """The same of rows that an engine keeps."""
     from shoal.data.schema import Schema
+    from shoal.release.standing import names_of
     from shoal.risk.audit import Standing
-    from shoal.streaming.standing import names_of
 
     key = [] if keeping.key is None else [keeping.key]
     left = _left(names_of(recipe), roles, key) if every else []
@@ -277,7 +277,7 @@ def _refuse_options(kind: str, roles: Roles, reading: Reading, keeping: Keeping 
 
 
 def _released(folder: Path) -> tuple[Table, list[str]]:
-    from shoal.io.output import read_release
+    from shoal.release.write import read_release
 
     frame, manifest = read_release(folder)
     standing, notes = _of_release(manifest, frame.columns)
@@ -287,7 +287,7 @@ def _released(folder: Path) -> tuple[Table, list[str]]:
 
 def _released_there(folder: Path) -> tuple[Standing, Released, list[str]]:
     """The same for rows that an engine keeps."""
-    from shoal.streaming.standing import Released
+    from shoal.release.standing import Released
     from shoal.verify.folder import read_manifest
 
     manifest = read_manifest(folder)

@@ -18,10 +18,9 @@ from shoal.algorithms.links.anatomy import Anatomy, deal
 from shoal.data.classes import RowIds
 from shoal.data.keys import Keys
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.pipeline import anonymize
 from shoal.recipe.source import read
 from shoal.recoding.recodings import Bucketed
-from shoal.running import verify_release
+from shoal.release.run import anonymize, verify_release
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.lattice.lattices import cases as tree_cases
 from tests.strategies import frames

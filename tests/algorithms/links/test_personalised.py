@@ -24,10 +24,9 @@ from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError, PolicyError
 from shoal.models.feasibility import vacuous
 from shoal.models.personalised import Personalised
-from shoal.pipeline import anonymize
 from shoal.recipe.source import read
 from shoal.recoding.recodings import Subtree
-from shoal.running import verify_release
+from shoal.release.run import anonymize, verify_release
 from shoal.verify.terms.personalised import breach_probabilities
 from tests.algorithms.lattice.lattices import Case, tree
 from tests.test_adult import COLUMNS, QUASI

@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.errors import ParameterError
 from shoal.io.evidence import read_evidence
-from shoal.running import run
+from shoal.release.run import run
 
 RECIPE = """
 seed = 1

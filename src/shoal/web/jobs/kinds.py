@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.checking.examining import examine
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.evidence import evidence_folder
 from shoal.io.files import extension_of, not_parquet
@@ -27,9 +26,9 @@ from shoal.recipe.draft_text import recipe_text
 from shoal.recipe.recipe import Output, Recipe, update_recipe
 from shoal.recipe.sniff import Given, read_raw
 from shoal.recipe.source import settled
-from shoal.reporting import report
-from shoal.running import refuse_unkept, run
-from shoal.starting.trying import tried
+from shoal.release.check import examine, tried
+from shoal.release.dossier import report
+from shoal.release.run import refuse_unkept, run
 from shoal.vault.files import load
 from shoal.vault.seal import Key
 from shoal.verify.folder import MANIFEST, read_manifest

@@ -8,7 +8,7 @@ import tarfile
 from sqlalchemy.orm import Session as Db
 
 from shoal.io.evidence import evidence_of
-from shoal.reporting import report
+from shoal.release.dossier import report
 from shoal.reports.dossier.audiences import AUDIENCES, EXTERNAL
 from shoal.reports.dossier.rendering import FORMATS
 from shoal.web.context import Here

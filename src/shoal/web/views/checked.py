@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.checking.words import findings, warnings
+from shoal.release.check import findings, warnings
 
 HEADINGS = ("Column", "Role", "Type", "Kind", "Distinct", "Missing", "Levels", "Leaves")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.running import open_rows
+from shoal.release.run import open_rows
 from shoal.web.views.apart import apart
 from shoal.web.views.place import Place, carried_recipe
 from shoal.web.views.remembering import remembered, turn

@@ -20,7 +20,7 @@ from shoal.data.hierarchy_suggest import suggest
 from shoal.errors import HierarchyError, ShoalError
 from shoal.recipe.edit import with_hierarchy
 from shoal.recipe.recipe import Recipe
-from shoal.starting.known import Known, file_rows, recipe_columns, recipe_tree
+from shoal.release.hierarchy_columns import Known, file_rows, recipe_columns, recipe_tree
 from shoal.web.jobs.telling import without_places
 from shoal.web.views.apart import apart
 from shoal.web.views.beginnings import FOLDER

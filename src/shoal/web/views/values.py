@@ -13,7 +13,7 @@ from shoal.errors import ParameterError
 from shoal.recipe.edit import with_section
 from shoal.recipe.recipe import parse_recipe
 from shoal.recipe.source import settled
-from shoal.running import open_rows
+from shoal.release.run import open_rows
 from shoal.utility.research_rules import Constraint
 from shoal.utility.research_table import researched, table_warnings, valued_levels
 from shoal.web.views.apart import apart

@@ -16,21 +16,19 @@ import numpy as np
 import polars as pl
 
 from shoal.catalogue import working
-from shoal.comparing.attacked import HOLD_OUT, attack_data, kept_case, recipe_case
-from shoal.comparing.compare import compare
-from shoal.comparing.data import comparison_data
 from shoal.data.schema import Schema
 from shoal.errors import ParameterError
 from shoal.params import whole
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.source import settled
+from shoal.release.attack_case import some_beside
+from shoal.release.compare.result import comparison_data
+from shoal.release.compare.run import compare
+from shoal.release.compare.source import HOLD_OUT, attack_data, kept_case, recipe_case
+from shoal.release.run import Judged, anonymize_recipe, judged_release, keeps_rows, open_rows
 from shoal.results import Release
 from shoal.risk.assess import assess
 from shoal.risk.attacks.run import run_attacks
-from shoal.running import anonymize_recipe, keeps_rows, open_rows
-from shoal.streaming.beside import some_beside
-from shoal.streaming.recipes import judged_release
-from shoal.streaming.release import Judged
 from shoal.utility.evaluate import reviewed
 from shoal.web.views.looks import shortened
 

@@ -1,1 +1,0 @@
-"""Releases of sources that need not fit into memory."""
