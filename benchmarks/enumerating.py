@@ -17,10 +17,10 @@ import polars as pl
 import shoal
 from shoal.io.census import generate
 from shoal.vault.leaks import NOTHING, Known, gain, leak
-from shoal.vault.protocol.asking import REFUSED, WAITING, Policy, examine
-from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.reading import Submission
+from shoal.vault.protocol.decision import REFUSED, WAITING, Policy, examine
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
+from shoal.vault.protocol.submission import Submission
 
 ROWS = 6000
 OTHERS = ("sex", "marital_status")

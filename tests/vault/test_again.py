@@ -16,8 +16,7 @@ import shoal
 from shoal.algorithms.m_invariance import MInvariant
 from shoal.errors import InfeasibleError, ShoalError
 from shoal.models.personalised import MInvariance
-from shoal.vault.intersection import weakened
-from shoal.vault.known_before import Past, Seen, with_release
+from shoal.vault.intersection import Past, Seen, weakened, with_release
 from shoal.vault.registry import Registry
 
 THESIS = pl.DataFrame({"who": ["p", "q", "r"], "age": [10, 15, 16], "illness": ["flu", "gout", "cold"]})

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from shoal.vault.protocol.asking import Examined, Policy, examine
-from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.reading import Submission
+from shoal.vault.protocol.decision import Examined, Policy, examine
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
+from shoal.vault.protocol.submission import Submission
 from tests.vault.test_hostile_questions import CODES, OPEN, ward  # noqa: F401
 from tests.vault.test_invented import centres
 

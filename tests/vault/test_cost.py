@@ -12,25 +12,26 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError, ShoalError
-from shoal.vault import forms, leftovers
+from shoal.vault import forms, interpret
 from shoal.vault.protocol import (
-    blocks,
     conditions,
-    figures,
-    printed_centres,
-    printed_tables,
-    reading,
-    rules,
+    printed,
+    rules_trees,
+    submission,
     tables,
-    trees,
-    unread,
 )
-from shoal.vault.protocol.asking import Policy, examine
-from shoal.vault.protocol.checking import Counter
+from shoal.vault.protocol import (
+    conditions as figures,
+)
+from shoal.vault.protocol import (
+    tables as blocks,
+)
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
+from shoal.vault.protocol.decision import Policy, examine
 from shoal.vault.protocol.printed import read_printed
-from shoal.vault.protocol.reading import FORMS, Submission, read_results
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
+from shoal.vault.protocol.submission import FORMS, Submission, read_results
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_codes_are_looked_up_in_a_text_and_not_one_by_one() -> None:
             pytest.fail("searched for a code in the whole text")
 
     text = Text("has ill00003 and ill00999 but not ill0100")
-    assert unread._present(codes, text) == {"ill00003", "ill00999"}
+    assert submission._present(codes, text) == {"ill00003", "ill00999"}
     assert len(looks) <= len(text)
 
 
@@ -152,13 +153,13 @@ def test_prints_are_looked_at_in_proportion_to_their_lines(tokens: Released, pie
 
 
 def test_what_holds_no_statement_is_searched_in_parts(tokens: Released, monkeypatch: pytest.MonkeyPatch) -> None:
-    searched, real = list[int](), unread.loose_numbers
+    searched, real = list[int](), submission.loose_numbers
 
     def loose(text: str, *given: Any, **more: Any) -> Any:
         searched.append(len(text))
         return real(text, *given, **more)
 
-    monkeypatch.setattr(unread, "loose_numbers", loose)
+    monkeypatch.setattr(submission, "loose_numbers", loose)
     codes = [f"ill{number}x" for number in range(600)]
     text = json.dumps([{"note": " ".join(codes), "other": ["+" * 3000]}])
     left = [one for one in read_results(Submission(text=text), tokens).left if "no statement" in one.why]
@@ -190,9 +191,9 @@ HOSTILE = [
     "1." * 450, "IF " + "and " * 240, "{}" * 400 + "=> {} " + "0 " * 90, "and\n" * 60, "age <= 1.9" * 400,
     f"age,{'_' * 900},n\n" + "1,1,1\n" * 20, "$a" * 1500,
 ]  # fmt: skip
-WHOLE = {reading._BLANKS.pattern, rules._ORDERED.pattern}  # which look at no place twice
-MODULES = (blocks, conditions, figures, printed_centres, printed_tables, reading, rules, tables, trees, unread,
-           leftovers, forms)  # fmt: skip
+WHOLE = {submission._BLANKS.pattern, rules_trees._ORDERED.pattern}  # which look at no place twice
+MODULES = (blocks, conditions, figures, printed, printed, submission, rules_trees, tables, rules_trees, submission,
+           interpret, forms)  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))
@@ -219,7 +220,7 @@ def test_patterns_are_given_a_line_at_a_time_and_every_line_as_often(
 
 def test_a_word_begins_in_one_place() -> None:
     """Else a line of many would be gone through from each of them to its end."""
-    assert [found.start() for found in re.finditer(f"(?={leftovers._WORD})", "a$b$c.d-e a-$f")] == [0, 10]
+    assert [found.start() for found in re.finditer(f"(?={interpret._WORD_LEFTOVERS})", "a$b$c.d-e a-$f")] == [0, 10]
 
 
 def test_a_name_that_is_longer_than_a_line_is_none(tokens: Released) -> None:

@@ -11,11 +11,10 @@ import pytest
 from shoal.errors import ParameterError
 from shoal.recoding.grading import GradingTable
 from shoal.recoding.secrets import MappingTable, Secret, SecretKey
-from shoal.vault.protocol.answering import answer
-from shoal.vault.protocol.asking import Policy, examine
-from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.reading import Submission
+from shoal.vault.protocol.decision import Policy, answer, examine
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
+from shoal.vault.protocol.submission import Submission
 
 CODES = [f"illness_{number}" for number in range(12)]
 OPEN = Policy(waiting=1.0, budget=1.0, together=1.0)

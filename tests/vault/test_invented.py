@@ -8,11 +8,10 @@ import polars as pl
 import pytest
 
 from shoal.recoding.secrets import MappingTable
-from shoal.vault.protocol.answering import answer
-from shoal.vault.protocol.asking import Examined, examine
-from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.reading import Submission
+from shoal.vault.protocol.decision import Examined, answer, examine
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
+from shoal.vault.protocol.submission import Submission
 from tests.vault.test_hostile_questions import CODES, OPEN, ward  # noqa: F401
 
 SECRET = [MappingTable("disease", {f"true {place}": code for place, code in enumerate(CODES)})]

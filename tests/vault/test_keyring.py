@@ -12,8 +12,7 @@ import pytest
 
 from shoal.errors import InputError, VerificationError
 from shoal.vault import Key
-from shoal.vault.keyring import Keyring, generation_of
-from shoal.vault.strongroom import LIST, InMemory, Strongroom, generations
+from shoal.vault.sealed_rows import LIST, InMemory, Keyring, Strongroom, generation_of, generations
 
 MARKED = b"Stomach Cancer is illness_12"
 

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.vault.protocol.answering import answer
-from shoal.vault.protocol.asking import Policy
-from shoal.vault.protocol.checking import Counter
+from shoal.vault.protocol.decision import Policy, answer
+from shoal.vault.protocol.recount import Counter
 from tests.vault.test_protocol import AGES, ILLS, ask, clustered, small, told  # noqa: F401
 
 OPEN = Policy(waiting=1, budget=1, together=1, enumeration=1)

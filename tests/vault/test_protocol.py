@@ -18,11 +18,10 @@ from shoal.io.census import generate
 from shoal.recoding.grading import GradingTable
 from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault.leaks import Known, gain, leaks
-from shoal.vault.protocol.answering import answer
-from shoal.vault.protocol.asking import Examined, Policy, examine
-from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.reading import FORMS, Submission, read_results
+from shoal.vault.protocol.decision import Examined, Policy, answer, examine
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
+from shoal.vault.protocol.submission import FORMS, Submission, read_results
 
 # Ages 15 to 45 are 1 + (age - 15)/30, ages 46 to 90 are 2 + (age - 46)/44, maxima .999.
 AGES = GradingTable("age", bounds=[(Decimal(15), Decimal(45)), (Decimal(46), Decimal(90))], names=[1, 2], rule="paper",
@@ -229,7 +228,7 @@ def test_refusals_do_not_depend_on_the_secrets(small: Counter) -> None:
     from inspect import signature
 
     assert "secrets" not in signature(examine).parameters
-    assert not {"answering", "interpret"} & set(vars(__import__("shoal.vault.protocol.asking", fromlist=["x"])))
+    assert not {"answering", "interpret"} & set(vars(__import__("shoal.vault.protocol.decision", fromlist=["x"])))
 
 
 def test_a_policy_is_checked(small: Counter) -> None:

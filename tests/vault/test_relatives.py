@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from shoal.vault.leaks import NOTHING, Known
-from shoal.vault.protocol.asking import Budget, Policy
-from shoal.vault.protocol.checking import Counter
+from shoal.vault.protocol.decision import Budget, Policy
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
 from tests.vault.test_protocol import AGES, ILLS, ask, small  # noqa: F401
 

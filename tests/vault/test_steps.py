@@ -11,10 +11,10 @@ import pytest
 
 from shoal.errors import ParameterError
 from shoal.recoding.grading import RULES, GradingTable
+from shoal.vault.grading_inference import Steps
 from shoal.vault.leaks import Known, leak
-from shoal.vault.protocol.checking import Counter
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
-from shoal.vault.steps import Steps
 
 WIDEST = 600
 

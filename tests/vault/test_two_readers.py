@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from shoal.vault.interpret import Interpreter
-from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.conditions import Conditions
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
 from tests.vault.test_protocol import AGES, ILLS, ask, small, told  # noqa: F401
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.vault.protocol.checking import Counter
+from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
 from tests.vault.test_protocol import ask, forms, small, told  # noqa: F401
 

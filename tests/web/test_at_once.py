@@ -18,7 +18,7 @@ from sqlalchemy import delete, select, update
 
 from shoal.errors import VerificationError
 from shoal.io import atomic
-from shoal.vault.keyring import Keyring
+from shoal.vault.sealed_rows import Keyring
 from shoal.web import keys
 from shoal.web.accounts import signing_in, users
 from shoal.web.errors import Refused

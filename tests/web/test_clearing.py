@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from shoal.errors import InputError
 from shoal.release.run import verify_release
-from shoal.vault.strongroom import Strongroom
+from shoal.vault.sealed_rows import Strongroom
 from shoal.web.jobs import queue, worker
 from shoal.web.jobs.worker import Running
 from shoal.web.projects.workspace import folder_of

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from fastapi import FastAPI
 
-from shoal.vault.protocol.asking import Policy
+from shoal.vault.protocol.decision import Policy
 from shoal.web.accounts import users
 from shoal.web.context import Here
 from shoal.web.errors import API

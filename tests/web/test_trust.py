@@ -16,7 +16,7 @@ from sqlalchemy import select, update
 import shoal
 from shoal.cli.main import execute
 from shoal.errors import VerificationError
-from shoal.vault.protocol.asking import Policy
+from shoal.vault.protocol.decision import Policy
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.keys import open_keyring, put, strongroom

@@ -18,8 +18,7 @@ from shoal.errors import InputError, VerificationError
 if TYPE_CHECKING:
     from shoal.recoding.secrets import Secret
     from shoal.vault.interpret import Interpreted
-    from shoal.vault.protocol.answering import Answer
-    from shoal.vault.protocol.asking import Refused
+    from shoal.vault.protocol.decision import Answer, Refused
     from shoal.vault.seal import Key
 
 PASSPHRASE = "SHOAL_PASSPHRASE"
@@ -205,10 +204,9 @@ def _checked(
     secrets: list[Secret], text: str, release: Path | None, table: bool, target: str | None, aliases: dict[str, str]
 ) -> tuple[Answer, list[Refused]]:
     """What a server would answer to the first question of somebody without a budget."""
-    from shoal.vault.protocol.answering import answer
-    from shoal.vault.protocol.asking import Policy, examine
-    from shoal.vault.protocol.folder import counter_of
-    from shoal.vault.protocol.reading import Submission
+    from shoal.vault.protocol.decision import Policy, answer, examine
+    from shoal.vault.protocol.recount import counter_of
+    from shoal.vault.protocol.submission import Submission
 
     given = Submission(text=text, form="csv" if table else "auto", target=target, aliases=aliases)
     limits = Policy(waiting=1.0, budget=1.0, together=1.0)

@@ -239,7 +239,7 @@ def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any
     from shoal.io.hash_chain import refuse_unlogged
     from shoal.release.run import refuse_unkept
     from shoal.release.write import check_output
-    from shoal.vault.remembering import refuse_unremembered
+    from shoal.vault.registry_file import refuse_unremembered
 
     folder, path = recipe.resolve(recipe.output.folder), recipe.source.path
     source = None if path is None else recipe.resolve(path)

@@ -106,8 +106,8 @@ from shoal.version import VERSION
 
 if TYPE_CHECKING:
     from shoal.utility.unbiased import Estimate
-    from shoal.vault.keeper import Keeper
-    from shoal.vault.remembering import Memory
+    from shoal.vault.files import Keeper
+    from shoal.vault.registry_file import Memory
     from shoal.vault.seal import Key
 
 T = TypeVar("T")
@@ -389,7 +389,7 @@ def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:
     refuse_unkept(recipe)
     if recipe.output.vault is None:
         return None
-    from shoal.vault.keeper import open_keeper
+    from shoal.vault.files import open_keeper
 
     return open_keeper(recipe, key, replace=replace, coded=_is_coded(recipe))
 
@@ -455,7 +455,7 @@ def refuse_unkept(recipe: Recipe) -> None:
 
 def remembered(recipe: Recipe, key: Key | None) -> Memory | None:
     """The registry of earlier releases that a recipe names, opened, or None."""
-    from shoal.vault.remembering import open_memory
+    from shoal.vault.registry_file import open_memory
 
     return open_memory(recipe, key)
 

@@ -29,15 +29,116 @@ from shoal.data.hierarchy import MISSING, ROOT
 from shoal.errors import DomainError, InputError, ParameterError
 from shoal.recoding.grading import GradingTable
 from shoal.recoding.secrets import MappingTable, Secret
-from shoal.vault.forms import NUMBER, SIGN, before_span, behind_span, is_calculated, turned_before, turned_behind
-from shoal.vault.leftovers import DONE, FIGURES, Left, dangling_numbers, loose_numbers, numbers_of_a_row
-from shoal.vault.names import Codes, Names
+from shoal.vault.forms import (
+    NUMBER,
+    SIGN,
+    Codes,
+    Names,
+    before_span,
+    behind_span,
+    is_calculated,
+    turned_before,
+    turned_behind,
+)
+
+# ----------------------------------------
+# What was not turned back: numbers beside graded columns that stand in no known form.
+
+
+# Stands in a line for what was turned back or reported: neither a letter nor a space.
+DONE = "\0"
+Range = tuple[float, float]
+
+# Words that lead from a column to a number of its own; a number behind any other word and a sign is that word's.
+_LEADS = "and|or|not|is|in|to|than|between|from|of|over|under|above|below|about|least|most|at|by|if|when|where"
+# Figures that are values of a column: in its codes, where it has codes.
+FIGURES = (
+    "mean|median|mode|average|avg|minimum|maximum|min|max|lowest|highest|lower|upper|thresholds?|cut|cutoff|cutpoint|split"
+    "|bound|limit|quantile|quartile|percentile|centre|center|centroid|sd|std"
+)
+_WORD_LEFTOVERS = rf"(?<![\w.$-])(?!(?:{_LEADS}|{FIGURES})\b)(?=[^\W\d])[\w.$-]*\w[\"'`]?\s*"
+_OTHERS = re.compile(
+    rf"(?P<rank>^\s*[\[(]?\d+[\])]|^\s*\d+[.:]\s|\b(?:rule|cluster|node|leaf|fold|class|group)\s*#?\d+\b)"
+    rf"|(?P<named>{_WORD_LEFTOVERS}(?:{SIGN})\s*(?:[\"'`]?{NUMBER}|\[[^\]]*\]))"
+    rf"|(?P<told>{_WORD_LEFTOVERS}:\s*(?:{NUMBER}|\(\s*{NUMBER}\s*\)|\[[^\]]*\]))"
+    rf"|(?P<mirrored>{NUMBER}\s*(?:{SIGN})\s*(?=[^\W\d][\w.$]*(?:[^\w.$\[(\"'{DONE}]|$)))"
+    rf"|(?P<percent>{NUMBER}\s*%)"
+    # Counts as Weka writes them behind a rule and beside an association, figures as arules does.
+    rf"|(?P<weka>\(\s*\d+(?:\.\d+)?(?:/\d+(?:\.\d+)?)?\)\s*$|\b\d+(?=\s*==>)|\b\d+(?=\s+<?conf\b)|\[\d+\])"
+    rf"|(?P<arules>=>\s*\{{[^}}]*\}}(?:\s+{NUMBER})+\s*$)",
+    re.I,
+)
+_RPART = re.compile(rf"\s*\d+\).*?(?P<tail>\s\d+\s+{NUMBER}\s+\S+(?:\s+\([\d.\s]+\))?\s*\*?\s*)$")
+_LOOSE_LEFTOVERS = re.compile(rf"(?<![\w.]){NUMBER.removeprefix('[+-]?')}")
+_DANGLING = re.compile(rf"(?:^|-\s|[^\w\s\"'`\])=<>-])\s*(?:{SIGN})\s*(?P<number>{NUMBER})")
+
+
+@dataclass(frozen=True)
+class Left:
+    """A place in a text that was not turned back.
+
+    Attributes
+    ----------
+    line, at
+        From 1.
+    text
+        What stands there, as the analyst wrote it.
+    why
+        One sentence without a value of the original data.
+    """
+
+    line: int
+    at: int
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, character {self.at}: '{self.text}' {self.why}"
+
+
+def loose_numbers(text: str, ranges: Sequence[Range], *, read: bool) -> Iterator[tuple[int, int]]:
+    """Numbers within the range of a named column's codes that no form and nothing else on the line accounts for.
+
+    Parameters
+    ----------
+    text
+        A line in which everything that was turned back is blanked out.
+    ranges
+        Lowest and highest code of the columns that the line names.
+    read
+        Whether every such column was followed by a form: else what is said with a colon (``mean age of the class:
+        1.9``) may be about it.
+    """
+    others = [found.span() for found in _OTHERS.finditer(text) if read or found["told"] is None]
+    others += [found.span("tail") for found in [_RPART.match(text)] if found is not None]
+    for found in _LOOSE_LEFTOVERS.finditer(text):
+        if _within(found[0], ranges) and not any(low <= found.start() < high for low, high in others):
+            yield found.span()
+
+
+def dangling_numbers(text: str, ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
+    """Numbers behind a sign that has no column before it, such as a rule that was broken over two lines."""
+    for found in _DANGLING.finditer(text):
+        if _within(found["number"], ranges):
+            yield found.span("number")
+
+
+def numbers_of_a_row(text: str, ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
+    """The same on a line that is a row of figures: a third of its words or more are numbers."""
+    words = re.findall(r"[^\s,;|\[\](){}]+", text)  # arrays are printed in brackets
+    if 3 * sum(re.fullmatch(NUMBER, word) is not None for word in words) >= len(words):
+        yield from loose_numbers(text, ranges, read=True)
+
+
+def _within(number: str, ranges: Sequence[Range]) -> bool:
+    return any(low <= float(number) <= high for low, high in ranges)
+
 
 _NO_VALUE = {"", ROOT, MISSING.lower(), "?", "na", "nan", "null", "none", "."}
 _NO_CODE = "is no code of this entry"
 _SEVERAL = "is a code of several columns: name one before it"
 _BOTH = "is a code and the name of a column: compare it with something, or name the code's column before it"
-_LOOSE = "stands beside a graded column in no form that can be read"
+_LOOSE_INTERPRET = "stands beside a graded column in no form that can be read"
 _BELOW = "stands in a row below the name of a graded column: hand it in as CSV to have it turned back"
 _LONGEST_HEADER = 100_000
 # What a mapped column is compared with: one word, or words in brackets.
@@ -48,7 +149,7 @@ _COMPARED = re.compile(
 )
 # What says something of the column before it, and is no arrow of a rule.
 _SAID = re.compile(rf"[\"'`\])]*\s*(?!=+>)(?:{SIGN}|\b(?:not\s+)?(?:in|between)\b|%in%|∈)", re.I)
-_WORD = re.compile(r"[^\s,;|&\"'`\])}]+")
+_WORD_INTERPRET = re.compile(r"[^\s,;|&\"'`\])}]+")
 
 
 @dataclass(frozen=True)
@@ -176,7 +277,7 @@ class Interpreter:
         told = {self._names.column(one.strip()) for one in row} if _is_figure(name) else set(self._ranges)
         ranges = [self._ranges[column] for column in told if column in self._ranges]
         if re.fullmatch(NUMBER, cell.strip()) and any(low <= float(cell) <= high for low, high in ranges):
-            yield Left(number, 1, cell.strip(), f"under '{name}' {_LOOSE}")
+            yield Left(number, 1, cell.strip(), f"under '{name}' {_LOOSE_INTERPRET}")
 
     def _delimiter(self, header: str) -> str:
         """The one that finds most columns of the secrets in the header, a comma where none does."""
@@ -216,7 +317,7 @@ class Interpreter:
         everywhere = list(self._ranges.values())
         figures = [found.span("number") for found in self._figure.finditer(line.rest) if everywhere]
         for low, high in loose + figures + list(dangling_numbers(line.rest, everywhere)):
-            line.leave(low, high, _LOOSE)
+            line.leave(low, high, _LOOSE_INTERPRET)
         return line
 
     def _form(self, line: _Line, column: str, low: int, high: int) -> int:
@@ -276,7 +377,7 @@ class Interpreter:
         found = _COMPARED.match(line.text, at)
         if found is None:
             return
-        for word in _WORD.finditer(line.text, found.end()):
+        for word in _WORD_INTERPRET.finditer(line.text, found.end()):
             value = self._codes.value(column, word[0])
             if value is not None:
                 line.put(*word.span(), value)

@@ -3,7 +3,7 @@
 What is known is a set of codes whose values were told. It is measured on the released table alone: the bits of a record
 that they tell, as a share of all bits of its code, so that a refusal by it tells nothing that a researcher could not
 work out. Whoever knows all codes of a mapping but one knows that too; what follows from codes of a grading is in
-:mod:`shoal.vault.steps`.
+:mod:`shoal.vault.grading_inference`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import polars as pl
 from shoal.recoding.grading import GradingTable
 from shoal.recoding.secrets import MappingTable, Secret
 from shoal.risk.attacks.decoding import frequency_guesses, rank_guesses
-from shoal.vault.protocol.checking import Counter, Tally
+from shoal.vault.protocol.recount import Counter, Tally
 from shoal.vault.protocol.statements import GRADING, Released
 
 Code = float | str

@@ -19,7 +19,7 @@ from shoal.models.base import Model
 from shoal.recoding.kinds import Trait
 from shoal.recoding.secrets import KEY_BYTES, tokens
 from shoal.results import Release
-from shoal.vault.known_before import Past, Seen, with_release
+from shoal.vault.intersection import Past, Seen, with_release
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,9 +12,8 @@ from sqlalchemy.orm import Session as Db
 
 from shoal.errors import InputError, VerificationError
 from shoal.io.atomic import refuse_readable, write_whole
-from shoal.vault.keyring import Keyring
 from shoal.vault.seal import Key
-from shoal.vault.strongroom import Strongroom
+from shoal.vault.sealed_rows import Keyring, Strongroom
 from shoal.web.settings import Settings
 from shoal.web.store.opening import Store
 from shoal.web.store.trusted import KeyringRow

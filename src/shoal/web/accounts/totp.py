@@ -10,7 +10,7 @@ import pyotp
 import segno
 
 from shoal.errors import VerificationError
-from shoal.vault.keyring import Keyring
+from shoal.vault.sealed_rows import Keyring
 from shoal.web.accounts.proofs import same
 from shoal.web.errors import invalid
 from shoal.web.store.people import User

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
 from shoal.vault.leaks import Leak
-from shoal.vault.protocol.reading import LONGEST, Submission
+from shoal.vault.protocol.submission import LONGEST, Submission
 from shoal.web.context import Here, needs
 from shoal.web.permissions import RESEARCHER
 from shoal.web.store.base import now

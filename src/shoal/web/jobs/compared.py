@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session as Db
 
 from shoal.errors import ShoalError, VerificationError
 from shoal.io.atomic import write_whole
-from shoal.vault.keyring import Keyring
+from shoal.vault.sealed_rows import Keyring
 from shoal.web.projects.together import afterwards
 from shoal.web.projects.workspace import folder_of
 from shoal.web.settings import Settings

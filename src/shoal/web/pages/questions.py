@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from starlette.responses import Response
 
-from shoal.vault.protocol.reading import FORMS, Submission
+from shoal.vault.protocol.submission import FORMS, Submission
 from shoal.web.context import Here, needs
 from shoal.web.errors import Refused, invalid
 from shoal.web.permissions import RESEARCHER

@@ -11,7 +11,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from shoal.errors import ShoalError
-from shoal.vault.protocol.asking import Policy
+from shoal.vault.protocol.decision import Policy
 from shoal.web.context import Here, needs
 from shoal.web.errors import Outdated, Refused, invalid, refusal
 from shoal.web.keys import strongroom

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.vault.leaks import NOTHING, Gain, Leak, gain, leaks
-from shoal.vault.protocol.asking import Policy
+from shoal.vault.protocol.decision import Policy
 from shoal.web.context import Here
 from shoal.web.store.people import User
 from shoal.web.store.work import Release

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Db
 
-from shoal.vault.protocol.asking import Policy
+from shoal.vault.protocol.decision import Policy
 from shoal.web.context import Here
 from shoal.web.errors import Refused
 from shoal.web.store.base import now

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as Db
 from shoal.errors import ShoalError
 from shoal.recoding.secrets import Secret, restore
 from shoal.vault.leaks import Known
-from shoal.vault.protocol.checking import Tally
+from shoal.vault.protocol.recount import Tally
 from shoal.web.context import Here
 from shoal.web.errors import Refused, conflict
 from shoal.web.jobs.keeping import private_of

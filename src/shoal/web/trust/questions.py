@@ -22,10 +22,9 @@ from sqlalchemy.orm import Session as Db
 from shoal.errors import InputError, ShoalError, VerificationError
 from shoal.recoding.secrets import Secret
 from shoal.vault.leaks import NOTHING, Known
-from shoal.vault.protocol.answering import Answer, answer
-from shoal.vault.protocol.asking import ANSWERED, REFUSED, WAITING, Budget, Examined, Policy, examine
-from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.reading import Submission
+from shoal.vault.protocol.decision import ANSWERED, REFUSED, WAITING, Answer, Budget, Examined, Policy, answer, examine
+from shoal.vault.protocol.recount import Counter
+from shoal.vault.protocol.submission import Submission
 from shoal.web.context import Here
 from shoal.web.errors import Outdated, Refused, conflict, refusal
 from shoal.web.keys import ServerKeyring, get, put

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.recoding.secrets import MappingTable, Secret
-from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.folder import counter_of
+from shoal.vault.protocol.recount import Counter, counter_of
 from shoal.verify.folder import read_manifest
 from shoal.web.errors import conflict
 from shoal.web.projects.releases import files_of_release, folder_of_release

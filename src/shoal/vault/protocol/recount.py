@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.vault.protocol.statements import GRADING, Condition, Figure, Released, Statement
-from shoal.vault.steps import Steps
+from shoal.errors import InputError
+from shoal.recoding.secrets import Secret
+from shoal.vault.grading_inference import Steps
+from shoal.vault.protocol.statements import GRADING, MAPPING, Condition, Figure, Released, Statement
+from shoal.verify.folder import read_folder
 
 # A code that was written with six digits still is one.
 _CLOSE = 1e-5
@@ -248,3 +252,17 @@ def is_commonest(concluded: Condition, covered: np.ndarray, counter: Counter) ->
 def after(statement: Statement, counter: Counter, before: np.ndarray) -> np.ndarray:
     """Rows that are left for the rules behind one in an ordered list."""
     return before & ~counter.rows(statement.conditions)
+
+
+# ----------------------------------------
+# A written release, ready for statements to be counted on it.
+
+
+def counter_of(folder: str | Path, secrets: Sequence[Secret]) -> Counter:
+    """The table of a release, after checking its hash, with the columns coded that the secrets are of."""
+    coded = {one.column: one.kind for one in secrets if one.kind in (MAPPING, GRADING)}
+    tables, _ = read_folder(folder)
+    fitting = [table for table in tables.values() if coded and set(coded) <= set(table.columns)]
+    if not fitting:
+        raise InputError("The release has no columns whose codes its secrets turn back: there is nothing to interpret.")
+    return Counter(Released.of(fitting[0], coded))
