@@ -17,10 +17,8 @@ import tomlkit
 import shoal
 from shoal.io.evidence import read_evidence
 from shoal.recoding.kinds import Trait, made_of
-from shoal.reports.dossier.audiences import AUDIENCES, dossier
-from shoal.reports.dossier.facts import Facts
-from shoal.reports.dossier.model import NOT_STATED, Dossier, Items, Plot, Table, Text
-from shoal.reports.dossier.rendering import PRIVATE, dossier_html, dossier_json, dossier_markdown
+from shoal.reports.dossier import AUDIENCES, PRIVATE, dossier, dossier_html, dossier_json, dossier_markdown
+from shoal.reports.dossier_model import NOT_STATED, Dossier, Facts, Items, Plot, Table, Text
 from shoal.reports.release import release_html
 from shoal.verify.folder import read_manifest
 from tests.reports.test_risk import EVIL, Page

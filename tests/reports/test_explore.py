@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from shoal.reports.explore import TEMPLATES, counted, explore_html, page_data
+from shoal.reports.compare import TEMPLATES, counted, explore_html, page_data
 from shoal.results import Survey, SurveyNode
 
 EVIL = '</script><img src="x" onerror="alert(1)">&{{ 7*7 }}'

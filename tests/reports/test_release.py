@@ -6,7 +6,7 @@ import polars as pl
 
 import shoal
 from shoal.models.refusals import BY_COLUMN, plain_codes
-from shoal.reports.codes import meaning
+from shoal.reports.words import meaning
 
 
 def test_the_report_of_a_release() -> None:

@@ -13,19 +13,9 @@ import pytest
 
 from shoal.errors import InputError, ShoalError
 from shoal.vault import forms, interpret
-from shoal.vault.protocol import (
-    conditions,
-    printed,
-    rules_trees,
-    submission,
-    tables,
-)
-from shoal.vault.protocol import (
-    conditions as figures,
-)
-from shoal.vault.protocol import (
-    tables as blocks,
-)
+from shoal.vault.protocol import conditions, printed, rules_trees, submission, tables
+from shoal.vault.protocol import conditions as figures
+from shoal.vault.protocol import tables as blocks
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.decision import Policy, examine
 from shoal.vault.protocol.printed import read_printed

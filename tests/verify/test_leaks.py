@@ -251,7 +251,7 @@ def literals(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "release/manifest.py", "reports/release.py", "reports/codes.py", "reports/use.py", "risk/attacks/required.py",
+        "release/manifest.py", "reports/release.py", "reports/words.py", "reports/words.py", "risk/attacks/required.py",
         "risk/attacks/gaps.py",
         "risk/attacks/randomised.py", "risk/attacks/bucketised.py", "risk/attacks/gaps.py", "risk/attacks/decoding.py",
         "utility/posterior.py",

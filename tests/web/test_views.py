@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from shoal.catalogue import names, summary, working
+from shoal.reports import svg as drawing
 from shoal.web.pages.bench import TABS
-from shoal.web.views import drawing, explaining, models, results, values, work
+from shoal.web.views import explaining, models, results, values, work
 from shoal.web.views.place import Place
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -133,7 +133,7 @@ def attack(
         results = run_attacks(case, wanted)
         data = [attack_data(result) for result in results]
         if place is not None:
-            from shoal.reports.attack import attack_html
+            from shoal.reports.risk import attack_html
 
             write_private(place, attack_html(data, title=target.name, kind=case.kind.name, statement=statement))
     if as_json:

@@ -45,7 +45,7 @@ def explore(
         step("loading")
         from shoal.io.private import check_private, write_private
         from shoal.recipe.recipe import load_recipe
-        from shoal.reports.explore import explore_html
+        from shoal.reports.compare import explore_html
 
         made = load_recipe(recipe)
         file = output or recipe.with_suffix(".explore.html")
@@ -137,7 +137,7 @@ def _data(survey: Survey, models: list[Model], file: Path) -> dict[str, Any]:
 
 
 def _show(survey: Survey, title: str, file: Path) -> None:
-    from shoal.reports.explore import counted
+    from shoal.reports.compare import counted
 
     say(f"{title}: {survey.rows:,} rows, {len(survey.columns)} quasi-identifiers. {counted(survey)}")
     show_table(["verdict", ">nodes", ">least suppressed"], [_verdict_row(survey, key) for key in _VERDICTS])

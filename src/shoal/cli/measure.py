@@ -237,7 +237,7 @@ def _secrets(
 
 def _write(place: Path, findings: Sequence[Mapping[str, Any]], title: str, priced: _Priced) -> None:
     from shoal.io.private import write_private
-    from shoal.reports.measure import measure_html
+    from shoal.reports.utility import measure_html
 
     write_private(place, measure_html(findings, title=title, kind=priced.kind, statement=priced.statement))
 

@@ -65,7 +65,7 @@ def report(
         step("loading")
         from shoal.io.private import check_private, write_private
         from shoal.release import dossier
-        from shoal.reports.dossier.rendering import FORMATS
+        from shoal.reports.dossier import FORMATS
 
         suffix = output.suffix.lower().removeprefix(".")
         chosen = suffix if format is None else format.value

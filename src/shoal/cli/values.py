@@ -79,7 +79,7 @@ def _valued(recipe: Recipe, step: Callable[[str], None]) -> tuple[list[ValuedLev
 def _write(suffix: str, place: Path, levels: list[ValuedLevel], warnings: list[str], title: str) -> None:
     from shoal.io.private import write_private
     from shoal.recipe.research_values import values_csv
-    from shoal.reports.values import values_html
+    from shoal.reports.utility import values_html
 
     if suffix == ".csv":
         write_private(place, values_csv(levels))

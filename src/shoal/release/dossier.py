@@ -15,9 +15,17 @@ from shoal.io.evidence import read_evidence
 from shoal.io.transaction import BOUND
 from shoal.params import choice
 from shoal.recipe.profiles import named_profile
-from shoal.reports.dossier.audiences import AUDIENCES, EXTERNAL, dossier, public
-from shoal.reports.dossier.facts import Facts
-from shoal.reports.dossier.rendering import FORMATS, dossier_html, dossier_json, dossier_markdown
+from shoal.reports.dossier import (
+    AUDIENCES,
+    EXTERNAL,
+    FORMATS,
+    dossier,
+    dossier_html,
+    dossier_json,
+    dossier_markdown,
+    public,
+)
+from shoal.reports.dossier_model import Facts
 from shoal.reports.release import release_html
 from shoal.verify.folder import MANIFEST, open_folder
 

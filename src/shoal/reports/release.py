@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.grammar import target_words
 from shoal.recoding.kinds import CODINGS, made_of
-from shoal.reports.codes import meaning
 from shoal.reports.pages import render
-from shoal.reports.use import use_of_cells
+from shoal.reports.words import meaning, use_of_cells
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -11,11 +11,11 @@ from starlette.responses import Response
 
 from shoal.errors import HierarchyError, ShoalError
 from shoal.recipe.edit import with_hierarchy
+from shoal.reports.svg import columns
 from shoal.web.context import Here, needs
 from shoal.web.pages.bench import Base, Bench, Problem, texts, uploaded
 from shoal.web.views import trees
 from shoal.web.views.counting import class_counts
-from shoal.web.views.drawing import columns
 from shoal.web.views.place import Place
 
 router = APIRouter()

@@ -9,8 +9,7 @@ from sqlalchemy.orm import Session as Db
 
 from shoal.io.evidence import evidence_of
 from shoal.release.dossier import report
-from shoal.reports.dossier.audiences import AUDIENCES, EXTERNAL
-from shoal.reports.dossier.rendering import FORMATS
+from shoal.reports.dossier import AUDIENCES, EXTERNAL, FORMATS
 from shoal.web.context import Here
 from shoal.web.errors import conflict, invalid, missing
 from shoal.web.jobs.keeping import private_of

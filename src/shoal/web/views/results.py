@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from shoal.reports.risk import page_data, sections
-from shoal.web.views.drawing import Bar, Dot, bars, columns, percent, plane
+from shoal.reports.svg import Bar, Dot, bars, columns, percent, plane
 from shoal.web.views.explaining import figures_told
 from shoal.web.views.models import model_words
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from shoal.reports.codes import meaning
-from shoal.reports.dossier.facts import Facts, count, share
-from shoal.reports.dossier.model import NOT_STATED, Items, Section, Table, Text
+from shoal.grammar import target_words
+from shoal.reports.dossier_model import (
+    NOT_STATED,
+    Facts,
+    Items,
+    Section,
+    Table,
+    Text,
+    count,
+    model_words,
+    number,
+    share,
+)
+from shoal.reports.words import meaning
 
 _KNOWN_TO_BE_IN = (
     "Prosecutor: somebody who knows that a target is in the data, and some of the target's quasi-identifiers.",
@@ -160,3 +171,96 @@ def hashes(facts: Facts) -> Section:
 
 def _part(some: int | None, whole: int | None) -> str:
     return count(some) if not whole or some is None else f"{some:,} ({share(some / whole)})"
+
+
+# ----------------------------------------
+# Where the documents that regulators and standards bodies publish ask for what a section says.
+#
+# The words are ours; a number stands only where we are sure of it.
+
+
+_DOCUMENTS = (
+    "EMA: External guidance on the implementation of Policy 0070 (EMA/90915/2016), chapter 3, on anonymisation.",
+    "Health Canada: Public Release of Clinical Information, guidance document, with its anonymisation report.",
+    "ISO/IEC 27559:2022: Privacy enhancing data de-identification framework.",
+    "NIST SP 800-188 (2023): De-identifying government datasets, techniques and governance.",
+    "WP 216: Opinion 05/2014 of the Article 29 Working Party on anonymisation techniques.",
+)
+# Section: what EMA and Health Canada's anonymisation report, ISO/IEC 27559, NIST SP 800-188 and WP 216 say about it.
+_ROWS = (
+    ("Identification and purpose", "identity of the report; scope", "6.3", "3", "2"),
+    ("Data situation and recipients", "context of disclosure", "6.2.2, 6.3.2", "3", "2"),
+    ("People and rows", "study population", "7.2.2, 7.2.5", "4", "–"),
+    ("Variables and techniques", "direct and quasi identifiers; techniques", "7.2.3, 7.2.4, 8.3.3", "4", "3"),
+    ("Threats", "adversaries and attacks considered", "6.2, 6.2.3, 7.3", "3, 4", "2"),
+    ("Threshold", "threshold and its justification", "7.3.2", "3", "–"),
+    ("Risk before, after and residual", "measured risk of re-identification", "7.3.2, 7.3.3, 8.2.2", "4", "3"),
+    ("Singling out, linkability, inference", "the three criteria", "8.2", "4", "3"),
+    ("Attacks", "evidence for residual risk", "8.2.3", "4", "3"),
+    ("Models met, and what is not protected", "methodology; limits", "7.3.4", "4", "3, 5"),
+    ("Utility and critical variables", "data utility", "8.3", "4", "5"),
+    ("Deviations and accepted warnings", "deviations, justified", "8.3", "3", "5"),
+    ("Earlier releases and re-evaluation", "advances in technology; other releases", "8.3.4, 9.3.2", "3", "5"),
+    ("Sign-off", "conclusion", "9.2.2", "3", "–"),
+)
+
+
+def crosswalk(facts: Facts) -> Section:
+    """Which section answers which document."""
+    headings = ("section", "EMA, Health Canada (topic)", "ISO/IEC 27559", "NIST 800-188", "WP 216")
+    told = "Numbers are of clauses (ISO) and sections (NIST, WP 216). An aid to readers, no claim of conformity."
+    return Section(
+        key="crosswalk",
+        title="Crosswalk",
+        blocks=[
+            Table(headings=headings, rows=_ROWS),
+            Text(text=told, tone="note"),
+            Table(rows=[tuple(one.split(": ", 1)) for one in _DOCUMENTS]),
+        ],
+    )
+
+
+# ----------------------------------------
+# The models that hold, and what nothing here protects.
+
+
+_BY = {"rechecked": "anybody can re-derive it from the file", "attested": "attested by the publisher"}
+
+
+def models(facts: Facts) -> Section:
+    """Models met, with the worst class of each, and what is not protected."""
+    manifest, evidence = facts.manifest, facts.evidence
+    worst = evidence.get("worst", [None] * len(manifest["verdicts"]))
+    rows = [
+        (
+            model_words(one["model"]),
+            target_words(one["model"]["name"], one["on"]),
+            "holds" if one["holds"] else "fails",
+            "–" if value is None else number(value),
+            number(one["limit"]),
+            _BY[one["by"]] + (f"; the check is that of {one['vouched_by']}" if "vouched_by" in one else ""),
+        )
+        for one, known in zip(manifest["verdicts"], worst, strict=True)
+        for value in [known if one["value"] is None else one["value"]]
+    ]
+    blocks: list[Text | Table | Items] = []
+    if rows:
+        headings = ("model", "on", "verdict", ">worst class", ">limit", "how it is known")
+        blocks.append(Table(headings=headings, rows=rows))
+    else:
+        blocks.append(Text(text="No model was asked for, so none is promised to hold.", tone="bad"))
+    for one in evidence.get("vacuous", ()):
+        name = one["model"]["name"]
+        on = target_words(name, one["on"]) if one["on"] else "the table"
+        blocks.append(Text(text=f"Vacuous: {name} on {on} cannot fail on this table.", tone="bad"))
+    blocks += [Text(text=one["sentence"], tone="bad") for one in evidence.get("spellings", ())]
+    falls = [one for one in evidence.get("split_verdicts", ()) if one["failing_rows"]]
+    if falls:
+        told = [
+            f"Whoever knows {one['known']}: {one['model']} on {target_words(one['model'], one['on'])} falls to "
+            f"{number(one['worst'])} in the worst class (limit {number(one['limit'])}, {one['failing_rows']:,} rows)."
+            for one in falls
+        ]
+        blocks += [Text(text="What somebody who knows another sensitive attribute still faces:"), Items(items=told)]
+    blocks += [Text(text="What is not protected:", tone="strong"), Items(items=list(manifest["not_protected"]))]
+    return Section(key="models", title="Models met, and what is not protected", blocks=blocks)
