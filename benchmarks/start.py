@@ -19,7 +19,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.harness import Result, as_json, as_table
-from shoal.cli.demo import write_census
+from shoal.cli.start import write_census
 
 ROWS = 1_000
 SHOAL = [sys.executable, "-m", "shoal.cli.main"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from shoal.cli.demo import write_census
+from shoal.cli.start import write_census
 from shoal.recipe.recipe import dump_recipe, load_recipe, update_recipe
 
 NODE = {"levels", "loss", "suppressed", "classes", "smallest", "verdict"}

@@ -15,7 +15,7 @@ import pytest
 import typer.main
 
 from shoal import catalogue
-from shoal.cli import show
+from shoal.cli import console
 from shoal.cli.main import app
 from tests.cli.conftest import PATIENTS, recipe_text
 
@@ -37,7 +37,7 @@ COMMANDS = dict(every_command())
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_command_ends_its_help_with_an_example_that_it_takes(path: tuple[str, ...]) -> None:
     command = COMMANDS[path]
-    assert command.epilog, f"give 'shoal {' '.join(path)}' an example in cli/examples.py"
+    assert command.epilog, f"give 'shoal {' '.join(path)}' an example in cli/commands.py"
     words = shlex.split(command.epilog.removeprefix("Example: "))
     assert tuple(words[1 : 1 + len(path)]) == path
     known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
@@ -60,7 +60,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard output as a terminal of 80 columns would see it."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr(show, "on_terminal", lambda: True)
+    monkeypatch.setattr(console, "on_terminal", lambda: True)
 
 
 def written(folder: Path) -> Path:

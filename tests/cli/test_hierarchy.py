@@ -186,7 +186,7 @@ def test_lacking_values_are_named_on_a_terminal_alone(
     shoal: Shoal, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "job.csv").write_text(JOBS, "utf-8")
-    monkeypatch.setattr("shoal.cli.show.on_terminal", lambda: True)
+    monkeypatch.setattr("shoal.cli.console.on_terminal", lambda: True)
     found = shoal("hierarchy", "check", folder / "recipe.toml", "--show-values")
     assert "records have ('clerk'): add" in " ".join(found.err.split())
 

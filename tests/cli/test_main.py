@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from shoal.cli import run as run_module
+from shoal.cli.console import clean, figure, model_label, plain
 from shoal.cli.main import main
-from shoal.cli.show import clean, figure, model_label, plain
 from shoal.errors import ParameterError
 from shoal.grammar import pairs, parse_hierarchy, parse_model, split_columns, typed_value
 from shoal.version import VERSION
@@ -63,7 +63,7 @@ def loaded_by(*arguments: str) -> set[str]:
 
 def test_only_the_command_that_is_called_is_loaded() -> None:
     loaded = loaded_by("list", "models", "--json")
-    assert "shoal.cli.listing" in loaded
+    assert "shoal.cli.data" in loaded
     assert not {f"shoal.cli.{name}" for name in ("anonymize", "run", "vault")} & loaded
 
 

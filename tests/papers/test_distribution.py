@@ -44,7 +44,7 @@ def test_its_papers_are_in_the_catalogue_and_say_whose_they_are() -> None:
 
 @pytest.mark.parametrize("command", ["reproduce --list", "reproduce morton", "data adult"])
 def test_without_it_one_sentence_says_what_to_install(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.cli.papers.find_spec", lambda name: None)
+    monkeypatch.setattr("shoal.cli.data.find_spec", lambda name: None)
     code, out, err = run(*command.split())
     assert (code, out) == (2, "")
     assert err.endswith("needs shoal-papers, which is not installed: run pip install shoal-papers.\n")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from fastapi import FastAPI
 
-from shoal.cli.remote import _show
+from shoal.cli.server import _show
 from shoal.errors import VerificationError
 from tests.web.conftest import program, sign_in
 from tests.web.test_trust import LIMITS, MARKED, add_release, cut, log_of, made  # noqa: F401

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from fastapi import FastAPI
 
-from shoal.cli.serve import _offer
+from shoal.cli.server import _offer
 from shoal.io.databases import without_password
 from shoal.release.run import verify_release
 from shoal.web.app import create_app

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from shoal.cli.main import execute
-from shoal.cli.serve import _SETTINGS, _value
+from shoal.cli.server import _SETTINGS, _value
 from shoal.errors import InputError
 from shoal.web import serving
 from shoal.web.app import create_app

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.catalogue import make
+from shoal.cli.console import say, share, show_json, show_table, steps
 from shoal.cli.options import (
     Columns,
     Encoding,
@@ -25,8 +26,7 @@ from shoal.cli.options import (
     Subject,
     Types,
 )
-from shoal.cli.sampled import kept_case, kept_recipe
-from shoal.cli.show import say, share, show_json, show_table, steps
+from shoal.cli.targets import kept_case, kept_recipe
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
 from shoal.recoding.kinds import GENERALISED

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli import show as shown_by
+from shoal.cli import console as shown_by
+from shoal.cli.console import clean, error_data, figure, say, share, show_error, show_json, show_table, steps
 from shoal.cli.options import Json, Separator, ShowValues, Types
-from shoal.cli.show import clean, error_data, figure, say, share, show_error, show_json, show_table, steps
 from shoal.errors import HierarchyError, InputError
 from shoal.grammar import pairs, separator_character
 

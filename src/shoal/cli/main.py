@@ -17,7 +17,7 @@ import typer.main
 
 from shoal.catalogue import PluginWarning
 from shoal.cli.commands import Commands
-from shoal.cli.show import error_data, show_error, show_json, show_warning
+from shoal.cli.console import error_data, show_error, show_json, show_warning
 from shoal.errors import ShoalError
 from shoal.params import nearest
 from shoal.version import VERSION

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.cli.console import figure, refuse_values_shown, say, share, show_json, show_table, steps
 from shoal.cli.options import (
     Columns,
     DatabaseTable,
     Encoding,
     EngineName,
+    FileOrUrl,
     Json,
     Key,
     Markers,
@@ -30,13 +32,13 @@ from shoal.cli.options import (
     Subject,
     Weight,
 )
-from shoal.cli.show import figure, refuse_values_shown, say, share, show_json, show_table, steps
 from shoal.errors import ParameterError
 from shoal.grammar import pairs, parse_hierarchy, parse_policy, separator_character, split_columns
 
 if TYPE_CHECKING:
     from shoal.data.rows import PeopledRows
     from shoal.results import Risk
+    from shoal.risk.audit import Audit, AuditFigures
     from shoal.risk.report import RiskReport
 
 _POPULATION = "What is known about the population"
@@ -163,7 +165,7 @@ def risk(
     if as_json:
         show_json({"target": name, "notes": notes, **_told(found, top), "html": html})
     else:
-        _show(found, title, notes)
+        _show_risk(found, title, notes)
         _show_discovered(found)
         _show_riskiest(found, top, cells)
         _show_page(html)
@@ -211,7 +213,7 @@ def _write_page(place: Path, found: RiskReport, title: str, notes: Sequence[str]
     write_private(place, risk_html(found.as_dict(), title=title, notes=notes))
 
 
-def _show(found: RiskReport, title: str, notes: Sequence[str]) -> None:
+def _show_risk(found: RiskReport, title: str, notes: Sequence[str]) -> None:
     people = f" ({found.records:,} where a person counts once a class)" if found.people else ""
     say(f"{title}: {found.rows:,} rows{people}; quasi-identifiers: {', '.join(found.quasi)}")
     for note in notes:
@@ -289,3 +291,78 @@ def _show_riskiest(found: RiskReport, top: int, cells: Mapping[int, tuple[Any, .
         rows = [[*row, *cells[one["row"]]] for row, one in zip(rows, listed, strict=True)]
         headings += found.quasi
     show_table(headings, rows, title="Rows at most risk")
+
+
+# ----------------------------------------
+# ``shoal audit``: how well any file is protected, whichever tool made it.
+
+
+def audit(
+    file: FileOrUrl,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    subject: Subject = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing_markers: Markers = None,
+    engine: EngineName = None,
+    memory: Memory = None,
+    scratch: Scratch = None,
+    table: DatabaseTable = None,
+    query: Query = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Say how well any file is protected: k, l, t and alpha of its cells as they stand."""
+    with steps() as step:
+        step("loading")
+        from shoal.cli.targets import Keeping, Reading, Roles, called, open_target
+        from shoal.risk.audit import audit_rows
+
+        roles = Roles(quasi=quasi or (), sensitive=sensitive or (), subject=subject)
+        reading = Reading(
+            columns=split_columns(columns), separator=separator_character(separator), encoding=encoding,
+            markers=missing_markers or (),
+        )  # fmt: skip
+        keeping = Keeping(engine=engine, memory=memory, scratch=scratch, table=table, query=query, key=key)
+        with open_target(file, roles, reading, keeping, step=step) as (rows, notes):
+            found = audit_rows(rows, step)
+        name = called(file)
+    if as_json:
+        show_json({"file": name, "notes": notes, **found.as_dict()})
+    else:
+        for note in notes:
+            say(f"Note: {note}")
+        _show_audit(found, Path(name).name)
+
+
+def _show_audit(found: Audit, name: str) -> None:
+    people = f" about {found.people:,} people" if found.people != found.rows else ""
+    say(f"{name}: {found.rows:,} rows{people}; quasi-identifiers: {', '.join(found.quasi)}")
+    readings = [found.own_value] if found.wildcard is None else [found.own_value, found.wildcard]
+    headings = [">missing is a value", ">missing is a wildcard"][: len(readings)]
+    labelled = [_rows(reading) for reading in readings]
+    rows = [(name, *(figures[name] for figures in labelled)) for name in labelled[0]]
+    show_table(["figure", *headings], rows)
+    if found.wildcard is None:
+        say("No quasi-identifier has a missing cell, so both readings of missing cells agree.")
+
+
+def _rows(figures: AuditFigures) -> dict[str, str]:
+    """Every figure under the name that the table gives it."""
+    found = {
+        "k (smallest class)": figure(figures.k),
+        "classes": figure(figures.classes),
+        "rows that are unique": share(figures.unique_share),
+    }
+    for name, one in figures.sensitive.items():
+        found |= {
+            f"{name}: distinct l": figure(one.distinct_l),
+            f"{name}: entropy l": figure(one.entropy_l),
+            f"{name}: recursive c for l = 2 (must be below c)": figure(one.recursive_c),
+            f"{name}: t ({one.distance} distance)": figure(one.t),
+            f"{name}: alpha (largest share of a value)": figure(one.alpha),
+            f"{name}: rows in classes of one value": share(one.homogeneous_share),
+        }
+    return found

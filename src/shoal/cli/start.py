@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +15,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import options
-from shoal.cli.show import say, share, show_json, steps
+from shoal.cli.console import (
+    error_data,
+    model_label,
+    say,
+    share,
+    show_error,
+    show_json,
+    show_table,
+    steps,
+    target_label,
+)
+from shoal.cli.options import Json, Seed
+from shoal.cli.options import Replace as options_Replace
+from shoal.cli.run import carry_out
+from shoal.cli.summary import release_data, show_release
 from shoal.errors import InputError
 from shoal.grammar import pairs, separator_character, split_columns
 
@@ -218,3 +236,142 @@ def _risk(draft: Draft) -> list[str]:
 
 def _cut(line: str) -> str:
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 3]}..."
+
+
+# ----------------------------------------
+# ``shoal check``: a recipe, its source and its models, before anything runs.
+
+
+def check(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)],
+    replace: options_Replace = False,
+    as_json: Json = False,
+) -> None:
+    """Look at a recipe before anything runs: keys, columns, roles, hierarchies, models. Writes nothing."""
+    with steps() as step:
+        step("loading")
+        from shoal.recipe.recipe import load_recipe
+        from shoal.recipe.source import settled
+        from shoal.release.check import examine
+
+        data, problems = examine(settled(load_recipe(recipe)), step, replace=replace)
+    if problems:
+        first = problems[0]
+        data["error"] = error_data(type(first).__name__, str(first), first.exit_code)
+    if as_json:
+        show_json(data)
+    else:
+        _show(data)
+        if problems:
+            show_error(str(problems[0]))
+    if problems:
+        raise typer.Exit(problems[0].exit_code)
+
+
+def _show(data: dict[str, Any]) -> None:
+    from shoal.release.check import findings
+
+    if "rows" not in data:
+        say(*findings(data))
+        return
+    people = "" if data["people"] is None else f" about {data['people']:,} people"
+    dropped = f" ({data['rows_dropped']:,} more dropped for missing cells)" if data["rows_dropped"] else ""
+    say(f"{data['rows']:,} rows{people}{dropped}")
+    headings = ["column", "role", "type", "kind", ">distinct", ">missing", ">levels", ">leaves"]
+    show_table(headings, [_row(entry) for entry in data["columns"]])
+    say(f"Algorithm: {model_label({key: entry for key, entry in data['algorithm'].items() if key != 'rules'})}")
+    for rule in data["rules"]:
+        say(f"Rule: {rule}")
+    for model in data["models"]:
+        on = f" on {target_label(model['name'], model['on'])}" if "on" in model else ""
+        say(f"Model: {model_label(model)}{on}")
+    say(*findings(data))
+
+
+def _row(entry: dict[str, Any]) -> list[str]:
+    tree = entry["hierarchy"] or {}
+    shown = [entry["name"], entry["role"], entry["type"] or "-", entry["kind"] or "-"]
+    shown += ["–" if entry[key] is None else f"{entry[key]:,}" for key in ("distinct", "missing")]
+    return shown + [f"{tree[key]:,}" if tree else "-" for key in ("height", "leaves")]
+
+
+# ----------------------------------------
+# ``shoal demo``: the synthetic census, anonymised.
+
+
+_FILES = {"census.csv", "recipe.toml"}
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the release goes.")
+    ] = Path("demo-out"),
+    rows: Annotated[int, typer.Option(metavar="NUMBER", help="Rows of the census.")] = 10_000,
+    seed: Seed = None,
+    replace: options_Replace = False,
+    as_json: Json = False,
+) -> None:
+    """Anonymise a built-in census of invented people, to see what Shoal does."""
+    folder = Path(os.path.abspath(output))
+    source = folder.with_name(f"{folder.name}.source")
+    _refuse_losses(source, replace)
+    with _fresh(source):
+        write_census(source, folder, rows, seed)
+        release, _ = carry_out(source / "recipe.toml", replace=replace)
+    if as_json:
+        show_json(release_data(release, output) | {"source": str(_shown(output))})
+        return
+    say(f"A census of {rows:,} rows about invented people, anonymised.", "")
+    show_release(release, output)
+    say(
+        f"  shoal check {_shown(output) / 'recipe.toml'}",
+        f"  edit that recipe, then: shoal run {_shown(output) / 'recipe.toml'} --replace",
+    )
+
+
+def write_census(folder: Path, release: Path, rows: int, seed: int | None) -> None:
+    """Write a census and its recipe into an existing folder; ``release`` is where the recipe writes to."""
+    from shoal.io.census import generate
+    from shoal.io.census_hierarchies import recipe_text
+
+    generate(rows, seed=1 if seed is None else seed).write_csv(folder / "census.csv")
+    target = Path("..") / release.name
+    (folder / "recipe.toml").write_text(recipe_text("census.csv", target.as_posix(), seed=seed), "utf-8")
+
+
+def _shown(output: Path) -> Path:
+    return output.with_name(f"{output.name}.source")
+
+
+def _refuse_losses(source: Path, replace: bool) -> None:
+    """An earlier demonstration may be replaced, other people's files may not."""
+    if not source.exists():
+        return
+    if not replace:
+        raise InputError(f"'{source}' exists: choose another folder with -o, or --replace it.")
+    if not source.is_dir() or {path.name for path in source.iterdir()} - _FILES:
+        raise InputError(
+            f"'{source}' holds other files, so it is not replaced: choose another folder with -o."
+        )
+
+
+@contextmanager
+def _fresh(folder: Path) -> Iterator[None]:
+    """Put an empty folder in the place of ``folder``; if something goes wrong, all is as it was."""
+    parents = [parent for parent in folder.parents if not parent.exists()]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    old = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.old") if folder.exists() else None
+    if old is not None:
+        folder.rename(old)
+    try:
+        folder.mkdir()
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        if old is not None:
+            old.rename(folder)
+        for parent in parents:
+            parent.rmdir()
+        raise
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)

@@ -15,11 +15,13 @@ from shoal.params import nearest
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.cli.attack import Known
     from shoal.data.domain import Domain
     from shoal.data.rows import PeopledRows
     from shoal.data.table import Table
     from shoal.recipe.recipe import Recipe
     from shoal.release.standing import Released
+    from shoal.risk.attacks.case import AttackCase
     from shoal.risk.audit import Standing
 
 # How our own releases write a missing cell in CSV.
@@ -348,3 +350,35 @@ def _columns(manifest: Mapping[str, Any], role: str, present: Sequence[str]) -> 
     listed = [column for column in manifest["columns"] if column["role"] == role]
     names = [name for column in listed for name in column.get("columns", [column["name"]])]
     return [name for name in names if name in present]
+
+
+# ----------------------------------------
+# What ``shoal attack`` does with a recipe whose engine keeps the rows: a sample of its people is attacked.
+
+
+def kept_recipe(target: Path) -> Recipe | None:
+    """The recipe, where its engine keeps the rows."""
+    from shoal.recipe.recipe import load_recipe
+    from shoal.release.run import keeps_rows
+
+    if target.is_dir() or target.suffix != ".toml":
+        return None
+    recipe = load_recipe(target)
+    return recipe if keeps_rows(recipe) else None
+
+
+def kept_case(
+    recipe: Recipe, hold_out: float | None, sample: int | None, known: Known, step: Callable[[str], None]
+) -> tuple[AttackCase, str, dict[str, int]]:
+    """What is attacked, how it is announced, and how large a sample of the people it is."""
+    from shoal.release.compare.source import Beside
+    from shoal.release.compare.source import kept_case as made
+
+    engine = recipe.engine.name
+    if hold_out:
+        raise InputError(f"Nobody is held out of what the engine '{engine}' keeps: give --control, or leave it out.")
+    if known.against is not None:
+        raise InputError(f"On the engine '{engine}' the recipe's own people are attacked: leave out --against.")
+    outside = None if known.control is None else known.read(known.control)
+    beside = Beside(control=outside, others=known.others)
+    return made(recipe, sample=sample, beside=beside, seed=known.seed, progress=step)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli import server_keys
+from shoal.cli import server
+from shoal.cli.console import clean, model_label, say, show_json, show_table
 from shoal.cli.options import AcceptShort, Json, KeyFile, PassphraseFile
-from shoal.cli.show import clean, say, show_json, show_table
 from shoal.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _UNCOUNTED = "note: nothing is counted or logged here; a server ('shoal serve') 
 
 vault_app = typer.Typer(help="Keep what undoes a pseudonymised release in an encrypted file, and use it.")
 
-_File = Annotated[Path, typer.Argument(metavar="VAULT", help="A file that ends in .vault.", show_default=False)]
+_File_vault = Annotated[Path, typer.Argument(metavar="VAULT", help="A file that ends in .vault.", show_default=False)]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of an entry.", show_default=False)]
 _Release = Annotated[
     Path | None,
@@ -42,18 +42,18 @@ def _file(help: str) -> Any:
 
 
 @vault_app.callback(invoke_without_command=True)
-def _start(context: typer.Context) -> None:
+def _start_vault(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-vault_app.command()(server_keys.rotate)
-vault_app.command()(server_keys.accept)
+vault_app.command()(server.rotate)
+vault_app.command()(server.accept)
 
 
 @vault_app.command()
 def put(
-    vault: _File,
+    vault: _File_vault,
     name: _Name,
     file: Annotated[Path | None, _file("Secrets as 'vault get' writes them (JSON).")] = None,
     new_key: Annotated[
@@ -83,7 +83,7 @@ def put(
 
 @vault_app.command("list")
 def list_entries(
-    vault: _File, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
+    vault: _File_vault, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
 ) -> None:
     """List the entries: names, columns and sizes, no values."""
     from shoal.vault.files import contents
@@ -98,7 +98,7 @@ def list_entries(
 
 @vault_app.command()
 def get(
-    vault: _File,
+    vault: _File_vault,
     name: _Name,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE.json", help="Where to write it.", show_default=False)
@@ -131,7 +131,7 @@ def get(
 
 @vault_app.command()
 def interpret(
-    vault: _File,
+    vault: _File_vault,
     name: _Name,
     file: Annotated[Path | None, _file("Rules or CSV; standard input by default.")] = None,
     output: Annotated[
@@ -288,3 +288,69 @@ def _entry(secret: Secret) -> dict[str, Any]:
 
 def _columns(secrets: list[Secret]) -> str:
     return ", ".join(f"'{secret.column}'" for secret in secrets)
+
+
+# ----------------------------------------
+# ``shoal registry``: what a publisher remembers of the releases of one source.
+
+
+registry_app = typer.Typer(help="Make, or look into, the encrypted registry that 'shoal run' keeps of a source's releases.")
+
+_File_registry = Annotated[Path, typer.Argument(metavar="REGISTRY", help="A file that ends in .registry.", show_default=False)]
+
+
+@registry_app.callback(invoke_without_command=True)
+def _start_registry(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@registry_app.command()
+def new(
+    registry: _File_registry,
+    source: Annotated[
+        str, typer.Option(metavar="NAME", help="The source.name of its recipes.", show_default=False)
+    ],
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFile = None,
+    accept_short: AcceptShort = False,
+    as_json: Json = False,
+) -> None:
+    """Make a registry that knows of no release yet; 'shoal run' never makes one by itself."""
+    from shoal.vault.registry import Registry
+    from shoal.vault.registry_file import check_registry, save_registry
+
+    place = check_registry(registry)
+    made = Registry(source=source)
+    save_registry(place, read_key(passphrase_file, key_file, new=True, accept_short=accept_short), made)
+    if as_json:
+        show_json({"registry": str(place), "source": source, "people": 0, "releases": []})
+    else:
+        say(f"A registry of '{source}' without any release: {place}")
+
+
+@registry_app.command()
+def show(
+    registry: _File_registry, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
+) -> None:
+    """List its releases: names, models and numbers, nobody's values."""
+    from shoal.vault.registry_file import open_registry
+
+    found, _ = open_registry(registry, read_key(passphrase_file, key_file))
+    people = found.past.people.height
+    if as_json:
+        show_json({"registry": str(registry), "source": found.source, "people": people, "releases": found.listing()})
+        return
+    say(f"Source '{found.source}': {people:,} people in {len(found.past.releases):,} releases.")
+    rows = [
+        (
+            str(one["release"]),
+            one["name"],
+            ", ".join(model_label(model) for model in one["models"]),
+            f"{one['records']:,}",
+            f"{one['people']:,}" if one["tracked"] else "unknown",
+            "W-REPEAT" if one["accepted"] else "",
+        )
+        for one in found.listing()
+    ]
+    show_table([">release", "name", "models", ">records", ">people", "accepted"], rows)
