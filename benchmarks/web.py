@@ -79,8 +79,7 @@ def prepared(folder: Path, rows: int, jobs: int) -> tuple[str, list[str]]:
     from shoal.web.accounts.users import make_user
     from shoal.web.app import create_app
     from shoal.web.jobs import queue
-    from shoal.web.projects.making import make_project
-    from shoal.web.projects.workspace import Workspace, folder_of
+    from shoal.web.projects.project import Workspace, folder_of, make_project
     from shoal.web.settings import Settings
 
     settings = Settings(folder=folder)

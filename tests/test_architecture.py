@@ -94,7 +94,7 @@ ONLY_IN = {
     "adbc_driver_postgresql": {"engines/postgres.py"},
     "pyspark": {"engines/spark_session.py"},
     "cryptography": {"vault/seal.py", "vault/signing.py"},
-    "argon2": {"vault/seal.py", "web/accounts/passwords.py"},
+    "argon2": {"vault/seal.py", "web/accounts/proofs.py"},
     "matplotlib": {"papers/plots.py"},
     "pyreadstat": {"io/statistics_files.py"},
     "fastexcel": {"io/excel.py"},

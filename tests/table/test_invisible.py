@@ -22,7 +22,7 @@ from shoal.io.evidence import read_evidence
 from shoal.recipe.recipe import load_recipe
 from shoal.recipe.source import settled
 from shoal.release.check import examine, findings
-from shoal.web.views.checked import check_view
+from shoal.web.pages.release import check_view
 from tests.conftest import many
 
 HIDDEN = ["\u200b", "\u200c", "\u00ad", "\u2060", "\ufe0f", "\u034f", "\x01", "\u180e", "\U000e0041", "\u200e"]

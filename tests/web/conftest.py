@@ -29,7 +29,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.routing import BaseRoute
 
 from shoal.vault import seal
-from shoal.web.accounts import passwords
+from shoal.web.accounts import proofs
 from shoal.web.accounts.proofs import hash_of
 from shoal.web.accounts.sessions import begin
 from shoal.web.accounts.tokens import make_token, scopes_of
@@ -38,8 +38,8 @@ from shoal.web.app import create_app, make_folder
 from shoal.web.jobs import worker
 from shoal.web.permissions import ROLES, Principal
 from shoal.web.settings import Settings
-from shoal.web.store.opening import open_store
-from shoal.web.store.people import User
+from shoal.web.store.open import open_store
+from shoal.web.store.tables import User
 from tests.engines.server import Server, binaries, running
 from tests.web import forked
 
@@ -89,13 +89,13 @@ class Browser(TestClient):
 @pytest.fixture(autouse=True, scope="session")
 def _quick_passwords() -> Iterator[None]:
     """Passwords and keys that take no time to check: what is tested is who gets in."""
-    slow, memory = passwords._HASHER, seal.MEMORY
+    slow, memory = proofs._HASHER, seal.MEMORY
     seal.MEMORY = 10
-    passwords._HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    passwords._nobody.cache_clear()
+    proofs._HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    proofs._nobody.cache_clear()
     yield
-    passwords._HASHER, seal.MEMORY = slow, memory
-    passwords._nobody.cache_clear()
+    proofs._HASHER, seal.MEMORY = slow, memory
+    proofs._nobody.cache_clear()
 
 
 @pytest.fixture(autouse=True, scope="session")

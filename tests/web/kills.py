@@ -27,7 +27,7 @@ from sqlalchemy import select
 from shoal.release.run import verify_release
 from shoal.web.app import create_app
 from shoal.web.settings import Settings
-from shoal.web.store.work import Job, Release
+from shoal.web.store.tables import Job, Release
 from tests.engines.server import binaries, running
 from tests.web.conftest import add_people
 from tests.web.working import add_job, add_project

@@ -10,17 +10,14 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
-from shoal.web.accounts import passwords
-from shoal.web.accounts.attempts import LIMITS
-from shoal.web.accounts.signing_in import WRONG
-from shoal.web.accounts.users import first_admin, make_link, make_user, open_link, use_link
+from shoal.web.accounts import proofs
+from shoal.web.accounts.sessions import LIMITS
+from shoal.web.accounts.users import WRONG, first_admin, make_link, make_user, open_link, use_link
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.permissions import Principal
 from shoal.web.settings import Settings
-from shoal.web.store.base import now
-from shoal.web.store.people import Attempt, Session, Token, User
-from shoal.web.store.trusted import LogEntry
+from shoal.web.store.tables import Attempt, LogEntry, Session, Token, User, now
 from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in, user_of
 
 
@@ -43,7 +40,7 @@ def test_wrong_names_and_wrong_passwords_are_told_the_same(every_app: FastAPI) -
 def test_a_name_that_nobody_has_takes_as_long(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes the time is done once for either."""
     done: list[str] = []
-    real = passwords._HASHER
+    real = proofs._HASHER
 
     class Counted:
         hash = real.hash
@@ -52,7 +49,7 @@ def test_a_name_that_nobody_has_takes_as_long(app: FastAPI, monkeypatch: pytest.
             done.append(given)
             return real.verify(kept, given)
 
-    monkeypatch.setattr(passwords, "_HASHER", Counted())
+    monkeypatch.setattr(proofs, "_HASHER", Counted())
     for name in ("custodian", "nobody-at-all"):
         Browser(app).submit("/login", name=name, password=f"wrong for {name}")
     assert done == ["wrong for custodian", "wrong for nobody-at-all"]
@@ -288,7 +285,7 @@ def test_faults_of_ours_tell_nothing(
 
     browser, client = sign_in(app, "custodian"), program(app, "custodian")
     monkeypatch.setattr(app.state.store, "reading", broken)
-    monkeypatch.setattr("shoal.web.context.signed_in", broken)
+    monkeypatch.setattr("shoal.web.request.signed_in", broken)
     anybody = Principal(id="x", name="x", role="custodian")
     monkeypatch.setattr("shoal.web.accounts.tokens.Bearers.find", lambda *_: anybody)
     for answer in (browser.get("/"), client.get(f"{API}/projects")):

@@ -13,10 +13,9 @@ import uvicorn
 
 from shoal.cli.main import execute
 from shoal.errors import InputError
-from shoal.web import alone as module
-from shoal.web import serving
-from shoal.web.alone import LOCK, WORKER_LOCK, alone
-from shoal.web.app import create_app
+from shoal.web import app as module
+from shoal.web import app as serving
+from shoal.web.app import LOCK, WORKER_LOCK, alone, create_app
 from shoal.web.settings import Settings
 from tests.web.kills import ending, free_port, kill, start, worker_of
 

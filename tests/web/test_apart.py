@@ -25,10 +25,10 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.errors import HierarchyError, InputError, InternalError, MissingExtraError, RefusalError
-from shoal.web.views import apart as module
-from shoal.web.views import counting, looks, trees, values
-from shoal.web.views.apart import TooMuch, apart
-from shoal.web.views.place import Place
+from shoal.web.preview import class_counts, hierarchy_view, looks, values_view
+from shoal.web.preview import sandbox as module
+from shoal.web.preview.place import Place
+from shoal.web.preview.sandbox import TooMuch, apart
 from tests.web.conftest import sign_in
 from tests.web.working import RECIPE, add_project
 
@@ -127,7 +127,7 @@ def test_those_that_ended_while_they_waited_are_let_go_of(monkeypatch: pytest.Mo
 
     gone, first, last = Waiting(False), Waiting(True), Waiting(True)
     monkeypatch.setattr(module, "_idle", [gone, first, last])
-    assert module._taken() is last  # type: ignore[comparison-overlap]
+    assert module._taken_apart() is last  # type: ignore[comparison-overlap]
     assert (module._idle, gone.ended, first.ended, last.ended) == ([first], True, False, False)
 
 
@@ -210,21 +210,21 @@ def test_a_workbook_that_is_made_to_harm_is_told(tmp_path: Path, little_memory: 
     assert found is None
     assert "memory that pages have" in why
     with pytest.raises(InputError, match="memory that pages have"):
-        counting.class_counts(place, {})
+        class_counts.class_counts(place, {})
 
 
 def test_a_workbook_of_rows_is_read(tmp_path: Path) -> None:
     workbook(tmp_path / "people.xlsx")
     place = Place(tmp_path, SOURCE.format("people.xlsx"))
     assert looks.look(place).rows == 200
-    assert counting.class_counts(place, {}).rows == 200
+    assert class_counts.class_counts(place, {}).rows == 200
 
 
 def test_classes_are_counted_in_no_thread_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "people.csv").write_text(ROWS)
     for name in ("unique", "bincount", "stack"):
-        monkeypatch.delattr(counting.np, name)  # another process has its own
-    assert counting.class_counts(Place(tmp_path, SOURCE.format("people.csv")), {}).rows == 200
+        monkeypatch.delattr(class_counts.np, name)  # another process has its own
+    assert class_counts.class_counts(Place(tmp_path, SOURCE.format("people.csv")), {}).rows == 200
 
 
 def test_parquet_of_one_long_text_in_very_many_rows_is_told(
@@ -267,13 +267,13 @@ def test_files_beside_the_source_have_an_end_for_pages(tmp_path: Path) -> None:
     for where, entry in entries.items():
         place = Place(tmp_path, SOURCE.format("people.csv") + entry)
         with pytest.raises(InputError, match=rf"'town.csv' in '{where}' is larger than the 8 MiB that pages read"):
-            values.values_view(place)
+            values_view.values_view(place)
 
 
 def test_a_population_that_is_large_is_left_out_and_a_small_one_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.web.views.beginnings.LOOKED_AT", 64 << 10)
+    monkeypatch.setattr("shoal.web.preview.head.LOOKED_AT", 64 << 10)
     (tmp_path / "people.csv").write_text(ROWS)
     (tmp_path / "all.csv").write_text(ROWS)
     text = SOURCE.format("people.csv").replace("\n", '\npopulation = "{}"\n', 1)
@@ -287,12 +287,12 @@ def test_a_population_that_is_large_is_left_out_and_a_small_one_is_read(
         place = Place(tmp_path, text.format(name))
         assert place.seen.population is None
         assert place.recipe.source.population == name
-        assert counting.class_counts(place, {}).rows == 200
-        assert values.values_view(place).columns
+        assert class_counts.class_counts(place, {}).rows == 200
+        assert values_view.values_view(place).columns
     assert not (tmp_path / ".beginnings").exists()  # nobody would read a copy of it
     broken = Place(tmp_path, text.format("nowhere.csv"))
     with pytest.raises(InputError, match="There is no file"):
-        counting.class_counts(broken, {})
+        class_counts.class_counts(broken, {})
 
 
 def test_a_folder_is_not_looked_into(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_a_folder_is_not_looked_into(tmp_path: Path) -> None:
         told = "The source is a folder of files, which pages do not look into: jobs do."
         assert looks.try_look(place) == (None, told)
         with pytest.raises(InputError, match="folder of files"):
-            values.values_view(place)
+            values_view.values_view(place)
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "people.parquet", "people.xlsx", "x" * 300])
@@ -315,8 +315,8 @@ def test_a_file_that_the_system_does_not_give_is_told(tmp_path: Path, name: str)
     assert place.whole
     found, why = looks.try_look(place)
     assert (found, "cannot be read" in why, "None" in why) == (None, True, False)
-    assert [why in one.problem for one in trees.hierarchy_lines(place)] == [True, True]
-    for show in (counting.class_counts, values.values_view, trees.tree_view):
+    assert [why in one.problem for one in hierarchy_view.hierarchy_lines(place)] == [True, True]
+    for show in (class_counts.class_counts, values_view.values_view, hierarchy_view.tree_view):
         given = {"class_counts": ({},), "tree_view": ("age",)}.get(show.__name__, ())
         with pytest.raises(InputError, match="cannot be read"):
             show(place, *given)  # type: ignore[operator]
@@ -326,7 +326,7 @@ def test_a_column_of_very_many_values_has_a_page_without_proposals(tmp_path: Pat
     rows = 20_000
     lines = "".join(f"{at % 90},{at}\n" for at in range(rows))
     (tmp_path / "people.csv").write_text("age,town\n" + lines)
-    found = trees.tree_view(Place(tmp_path, SOURCE.format("people.csv")), "town")
+    found = hierarchy_view.tree_view(Place(tmp_path, SOURCE.format("people.csv")), "town")
     assert (found.many, found.proposals, found.records) == (True, (), rows)
 
 

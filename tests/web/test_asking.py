@@ -12,7 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, export_text
 
 from shoal.io.census import generate
-from shoal.web.projects.workspace import folder_of
+from shoal.web.projects.project import folder_of
 from tests.web.conftest import PASSWORD
 from tests.web.test_browser import Site, chromium, site, sync_api  # noqa: F401
 from tests.web.test_trust import log_of

@@ -19,21 +19,18 @@ from sqlalchemy import delete, select, update
 from shoal.errors import VerificationError
 from shoal.io import atomic
 from shoal.vault.sealed_rows import Keyring
-from shoal.web import keys
-from shoal.web.accounts import signing_in, users
+from shoal.web import server_keys
+from shoal.web.accounts import users
+from shoal.web.accounts import users as signing_in
 from shoal.web.errors import Refused
-from shoal.web.keys import get, open_keyring, put
 from shoal.web.pages import releases
 from shoal.web.permissions import Principal
 from shoal.web.projects.releases import grant
+from shoal.web.questions import questions
+from shoal.web.server_keys import SecretRows, get, open_keyring, put
 from shoal.web.settings import Settings
-from shoal.web.store.base import now
-from shoal.web.store.opening import Store
-from shoal.web.store.people import User
-from shoal.web.store.trusted import KeyringRow, Sealed
-from shoal.web.store.work import Grant, Release
-from shoal.web.trust import questions
-from shoal.web.trust.rows import SecretRows
+from shoal.web.store.open import Store
+from shoal.web.store.tables import Grant, KeyringRow, Release, Sealed, User, now
 from tests.web.conftest import PASSWORD, program, sign_in, user_of
 from tests.web.test_trust import LIMITS, add_release, cut, made  # noqa: F401
 from tests.web.working import Gate
@@ -201,7 +198,7 @@ def _begun_anew(app: FastAPI) -> tuple[Settings, Store]:
     return settings, store
 
 
-@pytest.mark.parametrize("at", [(Keyring, "closed"), (keys, "write_whole")], ids=["the keyring", "the key"])
+@pytest.mark.parametrize("at", [(Keyring, "closed"), (server_keys, "write_whole")], ids=["the keyring", "the key"])
 def test_server_and_worker_make_one_key_and_one_keyring(
     every_app: FastAPI, monkeypatch: pytest.MonkeyPatch, at: tuple[Any, str]
 ) -> None:

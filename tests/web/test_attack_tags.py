@@ -8,8 +8,8 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import update
 
-from shoal.web.store.work import Job
-from shoal.web.views.results import attacks_view
+from shoal.web.pages.results_view import attacks_view
+from shoal.web.store.tables import Job
 from tests.web.conftest import sign_in
 from tests.web.working import add_job, add_project
 

@@ -12,10 +12,10 @@ import shoal
 from shoal.errors import RecipeError
 from shoal.recipe.edit import blocks, joined, with_profile
 from shoal.recoding.secrets import MappingTable
-from shoal.web.projects.confined import parse_confined
-from shoal.web.trust.tables import needed
-from shoal.web.views import work
-from shoal.web.views.place import Place
+from shoal.web.jobs import kinds
+from shoal.web.preview.place import Place
+from shoal.web.projects.confinement import parse_confined
+from shoal.web.questions.lineage import needed
 from tests.web.working import RECIPE
 
 
@@ -85,16 +85,16 @@ def test_a_comparison_has_no_more_and_no_longer_cells_than_a_page_shows(monkeypa
     release = shoal.anonymize(
         table, algorithm=shoal.Mondrian(k=5), models=[shoal.KAnonymity(k=5)], seed=1, acknowledge=["W-TEXT:note"]
     )
-    found = work.beside(release)
+    found = kinds.beside(release)
     assert len(found["rows"]) == 200
     assert max(len(cell or "") for row in found["rows"] for cell in (*row["before"], *row["after"])) <= 401
-    monkeypatch.setattr(work, "_MOST_CELLS", 40)
-    few = work.beside(release)["rows"]
+    monkeypatch.setattr(kinds, "_MOST_CELLS", 40)
+    few = kinds.beside(release)["rows"]
     assert (len(few), few[0]["number"], few[-1]["number"]) == (20, 1, 300)
 
 
 def test_cells_that_differ_behind_what_is_shown_still_differ() -> None:
-    before, after = work._texts(["a" * 500, "b" * 500, None, "c"], ["a" * 499 + "z", "b" * 500, "d", None])
+    before, after = kinds._texts(["a" * 500, "b" * 500, None, "c"], ["a" * 499 + "z", "b" * 500, "d", None])
     assert [one == other for one, other in zip(before, after, strict=True)] == [False, True, False, False]
 
 

@@ -10,8 +10,7 @@ from fastapi import FastAPI
 from shoal.cli.main import execute
 from shoal.release.check import findings
 from shoal.web.errors import API
-from shoal.web.store.base import now
-from shoal.web.store.work import Job, Project
+from shoal.web.store.tables import Job, Project, now
 from tests.web.conftest import program, sign_in
 from tests.web.working import MARKED, RECIPE, add_job, add_project, job_of, people, upload, work_off
 

@@ -14,9 +14,8 @@ from shoal.release.run import verify_release
 from shoal.vault.sealed_rows import Strongroom
 from shoal.web.jobs import queue, worker
 from shoal.web.jobs.worker import Running
-from shoal.web.projects.workspace import folder_of
-from shoal.web.store.base import now
-from shoal.web.store.work import Job, Release
+from shoal.web.projects.project import folder_of
+from shoal.web.store.tables import Job, Release, now
 from tests.web.test_nothing_left import fail
 from tests.web.working import MARKED, add_job, add_project, job_of, work_off, worker_of
 

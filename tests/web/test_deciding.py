@@ -11,13 +11,10 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import update
 
-from shoal.web.keys import put
-from shoal.web.projects.workspace import folder_of
-from shoal.web.store.base import now
-from shoal.web.store.people import User
-from shoal.web.store.trusted import Question
-from shoal.web.store.work import Grant, Release
-from shoal.web.trust import questions
+from shoal.web.projects.project import folder_of
+from shoal.web.questions import questions
+from shoal.web.server_keys import put
+from shoal.web.store.tables import Grant, Question, Release, User, now
 from tests.web.conftest import program, sign_in, user_of
 from tests.web.test_trust import LIMITS, MARKED, add_release, cut, log_of, made, release  # noqa: F401
 

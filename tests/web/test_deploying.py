@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from shoal.cli.main import execute
-from shoal.web import keys, serving
+from shoal.web import app as serving
+from shoal.web import server_keys
 from shoal.web.app import create_app
 from shoal.web.settings import Settings
 
@@ -66,7 +67,7 @@ def test_the_unit_starts_a_server_with_its_key(
     settings.master_key.parent.chmod(0o550)
     app = create_app(Settings(folder=tmp_path / "data", master_key=settings.master_key))
     assert app.state.keys.keyring.generation == 1
-    assert not (tmp_path / "data" / keys.DEFAULT).exists()
+    assert not (tmp_path / "data" / server_keys.DEFAULT).exists()
     app.state.store.close()
 
 

@@ -21,10 +21,8 @@ from sqlalchemy.orm import Session as Db
 from shoal.web.app import create_app
 from shoal.web.projects.uploads import INCOMING
 from shoal.web.settings import Offer, Settings
-from shoal.web.store.base import Base
-from shoal.web.store.opening import Store
-from shoal.web.store.people import Session, Token, User
-from shoal.web.store.work import Grant
+from shoal.web.store.open import Store
+from shoal.web.store.tables import Base, Grant, Session, Token, User
 from tests.web.conftest import PASSWORD, add_people, sign_in
 from tests.web.test_matrix import calls
 from tests.web.test_trust import LIMITS, add_release, cut, made  # noqa: F401

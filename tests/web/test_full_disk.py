@@ -73,5 +73,5 @@ def test_what_cannot_be_given_back_is_refused_all_the_same(app: FastAPI, monkeyp
     def no_room(_: object) -> None:
         raise OperationalError("DELETE", {}, Exception("database or disk is full"))
 
-    monkeypatch.setattr("shoal.web.accounts.forms.give_back", no_room)
+    monkeypatch.setattr("shoal.web.accounts.sessions.give_back", no_room)
     assert browser.submit(f"/projects/{project.id}/recipe/restore", base="x").status_code == 422

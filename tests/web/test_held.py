@@ -19,13 +19,12 @@ from fastapi import FastAPI
 from sqlalchemy import func, select
 
 from shoal.errors import InternalError
-from shoal.web import context
-from shoal.web.accounts import sessions, signing_in
+from shoal.web import request
+from shoal.web.accounts import sessions
+from shoal.web.accounts import users as signing_in
 from shoal.web.accounts.users import make_user
 from shoal.web.errors import API
-from shoal.web.store.people import User
-from shoal.web.store.trusted import LogEntry
-from shoal.web.store.work import Grant
+from shoal.web.store.tables import Grant, LogEntry, User
 from tests.web.conftest import ADDRESS, PASSWORD, Browser, program, sign_in, user_of
 from tests.web.test_deciding import put_one
 from tests.web.test_releases import add_release
@@ -119,7 +118,7 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> Callable[[set[str]], tuple[Event,
     """Has transactions that do something wait before they end, for who comes to the gate; the event tells of it."""
 
     def pause(events: set[str]) -> tuple[Event, Gate]:
-        inside, gate, record, end = Event(), Gate(Gate.DWELL), context.record, sessions.end
+        inside, gate, record, end = Event(), Gate(Gate.DWELL), request.record, sessions.end
 
         def wait(what: str) -> None:
             if what in events:
@@ -135,7 +134,7 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> Callable[[set[str]], tuple[Event,
             end(*given)
             wait("signed out")
 
-        monkeypatch.setattr(context, "record", recording)
+        monkeypatch.setattr(request, "record", recording)
         monkeypatch.setattr(sessions, "end", ending)
         return inside, gate
 
@@ -207,7 +206,7 @@ def test_admins_who_end_each_other_by_the_same_page_do_not_wait_in_vain(
     names = ("admin", "admin2")
     clients, users = [program(every_app, one) for one in names], [user_of(every_app, one).id for one in names]
     begun = Gate()
-    monkeypatch.setattr(context.Here, "writing", begun.before(context.Here.writing))
+    monkeypatch.setattr(request.Here, "writing", begun.before(request.Here.writing))
     with ThreadPoolExecutor(2) as pool:
         told = list(
             pool.map(
@@ -271,7 +270,7 @@ def test_a_grant_is_held_by_whom_it_was_made_to_alone(every_app: FastAPI) -> Non
     if every_app.state.store.sqlite:
         return
     with every_app.state.store.writing() as db, every_app.state.store.writing() as other:
-        from shoal.web.things import load_named
+        from shoal.web.request import load_named
 
         load_named(db, {"release": release.id}, holds=user_of(every_app, "researcher").id)
         theirs = select(Grant).where(Grant.user == user_of(every_app, "researcher2").id)

@@ -15,18 +15,16 @@ from fastapi import FastAPI, Request
 from sqlalchemy import select, text
 
 from shoal.errors import RecipeError
-from shoal.web.accounts import attempts
-from shoal.web.accounts.attempts import LIMITS
+from shoal.web.accounts import sessions
+from shoal.web.accounts.sessions import LIMITS
 from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app
 from shoal.web.errors import API
-from shoal.web.projects import signing
-from shoal.web.projects.confined import parse_confined
+from shoal.web.projects import releases
+from shoal.web.projects.confinement import parse_confined
 from shoal.web.projects.uploads import clean_name
 from shoal.web.settings import Offer, Settings
-from shoal.web.store.base import now
-from shoal.web.store.people import Attempt, User
-from shoal.web.store.work import Job, Release
+from shoal.web.store.tables import Attempt, Job, Release, User, now
 from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in, user_of
 from tests.web.working import RECIPE, add_job, add_project, job_of, people, upload, worker_of
 
@@ -166,7 +164,7 @@ def test_many_attempts_at_the_same_moment_are_counted_all(every_app: FastAPI, mo
         time.sleep(0.3)
         return False
 
-    monkeypatch.setattr("shoal.web.accounts.signing_in.fits", slow)
+    monkeypatch.setattr("shoal.web.accounts.users.fits", slow)
     with ThreadPoolExecutor(tries) as pool:
         sent = [pool.submit(Browser(every_app).submit, "/login", name="admin", password=str(i)) for i in range(tries)]
         told = sorted(one.result().status_code for one in sent)
@@ -183,11 +181,11 @@ def test_an_attempt_waits_for_none_of_somebody_else(every_app: FastAPI) -> None:
     with store.writing() as other, store.writing() as mine:
         other.execute(select(Attempt).where(Attempt.key == "held").with_for_update())
         mine.execute(text("SET LOCAL lock_timeout = '500ms'"))
-        attempts.begin_attempt(mine, address="here", name="admin")
+        sessions.begin_attempt(mine, address="here", name="admin")
     with store.reading() as db:
         assert (db.get(Attempt, "held") is None, db.get(Attempt, "free") is None) == (False, True)
     with store.writing() as db:
-        attempts.begin_attempt(db, account="somebody")
+        sessions.begin_attempt(db, account="somebody")
         assert db.get(Attempt, "held") is None
 
 
@@ -247,7 +245,7 @@ def test_half_a_download_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("zipfile.ZipFile.write", full)
     with pytest.raises(OSError, match="full"):
-        signing.packed(Release(name="a"), folder, None, to)
+        releases.packed(Release(name="a"), folder, None, to)
     assert list(to.iterdir()) == []
 
 

@@ -22,12 +22,10 @@ from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.jobs import queue
-from shoal.web.jobs.keeping import private_of
+from shoal.web.jobs.results import private_of
 from shoal.web.jobs.worker import Worker
 from shoal.web.settings import Offer, Settings
-from shoal.web.store.base import now
-from shoal.web.store.trusted import LogEntry, Sealed
-from shoal.web.store.work import Job, Release
+from shoal.web.store.tables import Job, LogEntry, Release, Sealed, now
 from tests.web.conftest import add_people, program, sign_in, user_of
 from tests.web.working import (
     MARKED,

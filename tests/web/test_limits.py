@@ -14,10 +14,9 @@ from sqlalchemy import delete, update
 from shoal.web.app import create_app
 from shoal.web.errors import API, Refused
 from shoal.web.jobs import queue
-from shoal.web.limits import Limits
+from shoal.web.rate_limits import Limits
 from shoal.web.settings import Offer, Settings
-from shoal.web.store.people import Token
-from shoal.web.store.work import Job
+from shoal.web.store.tables import Job, Token
 from tests.web.conftest import Browser, add_people, program, sign_in
 from tests.web.test_releases import add_release
 from tests.web.working import RECIPE, Gate, add_job, add_project, people, upload
@@ -56,7 +55,7 @@ def test_a_share_is_used_up_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_nobody_fills_the_memory_with_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.web.limits._MOST", 10)
+    monkeypatch.setattr("shoal.web.rate_limits._MOST", 10)
     limits = Limits(Settings(folder=tmp_path, jobs_per_hour=1), clock=lambda: 0.0)
     for at in range(50):
         limits.take("jobs", str(at))
@@ -207,6 +206,6 @@ def test_the_description_that_anybody_may_have_is_made_once(tmp_path: Path, monk
     add_people(app)
     browser = Browser(app)
     first = browser.get(f"{API}/openapi.json").json()
-    monkeypatch.setattr("shoal.web.api.about.get_openapi", lambda **_: pytest.fail("made again"))
+    monkeypatch.setattr("shoal.web.api.accounts.get_openapi", lambda **_: pytest.fail("made again"))
     assert browser.get(f"{API}/openapi.json").json() == first
     app.state.store.close()

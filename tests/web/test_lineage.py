@@ -16,11 +16,11 @@ from fastapi import FastAPI
 
 import shoal
 from shoal.recoding.secrets import restore
-from shoal.web.projects.workspace import folder_of
-from shoal.web.store.work import Release
-from shoal.web.trust import ledger, lineage
-from shoal.web.trust.ledger import _in_common
-from shoal.web.trust.tables import read_table
+from shoal.web.projects.project import folder_of
+from shoal.web.questions import ledger, lineage
+from shoal.web.questions.ledger import _in_common
+from shoal.web.questions.lineage import read_table
+from shoal.web.store.tables import Release
 from tests.web.conftest import program, sign_in
 from tests.web.test_trust import LIMITS, MARKED, add_release, cut, made  # noqa: F401
 

@@ -15,8 +15,8 @@ from sqlalchemy.orm import Session as Db
 from shoal.cli.main import execute
 from shoal.io.hash_chain import link
 from shoal.web.errors import API
-from shoal.web.store.trusted import LogEntry
-from shoal.web.trust import chain
+from shoal.web.questions import log_chain
+from shoal.web.store.tables import LogEntry
 from tests.web.conftest import Browser, program, sign_in
 from tests.web.test_trust import log_of
 
@@ -26,8 +26,8 @@ LINES = 400
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a page checked 150 lines at a time, and read 50."""
-    monkeypatch.setattr(chain, "AT_ONCE", 150)
-    monkeypatch.setattr(chain, "_BATCH", 50)
+    monkeypatch.setattr(log_chain, "AT_ONCE", 150)
+    monkeypatch.setattr(log_chain, "_BATCH", 50)
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_lines_dropped_while_the_server_runs_are_noticed(app: FastAPI, auditor: 
 
 
 def test_nothing_is_dropped_where_another_page_was_quicker(app: FastAPI, auditor: Browser) -> None:
-    watch, quick = chain.Watch(), app.state.store.reading
+    watch, quick = log_chain.Watch(), app.state.store.reading
     assert watch.look(quick, every=True).whole
-    others: list[chain.Checked] = []
+    others: list[log_chain.Checked] = []
 
     @contextmanager
     def slow() -> Iterator[Db]:

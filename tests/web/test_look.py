@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from fastapi import FastAPI
 
-from shoal.web.context import _PAGES as TEMPLATES
-from shoal.web.trail import record
+from shoal.web.permissions import record
+from shoal.web.request import _PAGES as TEMPLATES
 from tests.web.conftest import Browser
 
 CSS = files("shoal.web").joinpath("static/shoal.css").read_text("utf-8")

@@ -20,12 +20,12 @@ from sqlalchemy.engine import make_url
 from shoal.errors import RecipeError
 from shoal.web.app import create_app
 from shoal.web.errors import API
-from shoal.web.jobs.compared import keep_compared
-from shoal.web.projects.confined import parse_confined
-from shoal.web.projects.workspace import folder_of
+from shoal.web.jobs.results import keep_compared
+from shoal.web.preview import head
+from shoal.web.projects.confinement import parse_confined
+from shoal.web.projects.project import folder_of
 from shoal.web.settings import Settings
-from shoal.web.store.work import Job
-from shoal.web.views import beginnings
+from shoal.web.store.tables import Job
 from tests.engines.server import binaries
 from tests.web.conftest import program, sign_in
 from tests.web.working import MARKED, add_job, add_project, job_of, work_off
@@ -68,7 +68,7 @@ def forms(text: str) -> list[bytes]:
 def test_marked_values_of_a_coded_release_stand_in_the_source_and_in_what_pages_make_of_it_alone(
     every_app: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beginnings, "LOOKED_AT", 512)  # so that pages look at a copy
+    monkeypatch.setattr(head, "LOOKED_AT", 512)  # so that pages look at a copy
     app, project = every_app, add_project(every_app, CODED)
     folder = app.state.settings.folder
     jobs = [add_job(app, project, kind) for kind in ("check", "compare", "run", "compare")]

@@ -13,9 +13,9 @@ from starlette.routing import Mount
 
 from shoal.web import api, pages
 from shoal.web.app import create_app, routers
-from shoal.web.context import Needs
 from shoal.web.errors import API
 from shoal.web.permissions import ACTIONS, ROLES, SCOPES, Principal, Thing, allow
+from shoal.web.request import Needs
 from shoal.web.settings import Settings
 from tests.web.conftest import ADDRESS, Browser, add_people, program, sign_in
 from tests.web.working import add_project

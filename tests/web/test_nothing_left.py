@@ -10,10 +10,10 @@ from fastapi import FastAPI
 
 from shoal.errors import ShoalError
 from shoal.web.app import create_app
-from shoal.web.context import Here
 from shoal.web.errors import API
 from shoal.web.jobs import queue, worker
-from shoal.web.projects.workspace import folder_of
+from shoal.web.projects.project import folder_of
+from shoal.web.request import Here
 from tests.web.conftest import program, sign_in
 from tests.web.working import add_job, add_project, job_of, people, upload, work_off
 

@@ -12,11 +12,12 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.errors import InputError
-from shoal.web.views import data, looks
-from shoal.web.views.counting import class_counts
-from shoal.web.views.place import Place
-from shoal.web.views.results import risk_view
-from shoal.web.views.work import assessed
+from shoal.web.jobs.kinds import assessed
+from shoal.web.pages import data
+from shoal.web.pages.results_view import risk_view
+from shoal.web.preview import looks
+from shoal.web.preview.class_counts import class_counts
+from shoal.web.preview.place import Place
 from tests.web.conftest import sign_in
 from tests.web.test_workbench import TABS, Bench, runnable
 from tests.web.working import RECIPE, people, worker_of

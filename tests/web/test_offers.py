@@ -18,7 +18,7 @@ from shoal.release.run import verify_release
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.settings import Settings
-from shoal.web.store.work import Release
+from shoal.web.store.tables import Release
 from tests.engines.server import Server
 from tests.web.conftest import add_people, program, sign_in
 from tests.web.working import job_of, people, project_of, work_off

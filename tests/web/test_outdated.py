@@ -11,9 +11,9 @@ from fastapi import FastAPI
 
 from shoal.vault.protocol.decision import Policy
 from shoal.web.accounts import users
-from shoal.web.context import Here
 from shoal.web.errors import API
-from shoal.web.trust import questions
+from shoal.web.questions import questions
+from shoal.web.request import Here
 from tests.web.conftest import PASSWORD, program, sign_in, user_of
 from tests.web.test_trust import LIMITS, add_release, made  # noqa: F401
 from tests.web.working import Gate
@@ -67,7 +67,7 @@ def test_of_two_who_set_limits_at_once_one_is_told(
 ) -> None:
     release, begun, written = add_release(every_app, made), Gate(), Gate(Gate.DWELL)
     bosses = [sign_in(every_app, "custodian") for _ in range(2)]
-    monkeypatch.setattr("shoal.web.pages.vault.set_policy", begun.before(questions.set_policy))
+    monkeypatch.setattr("shoal.web.pages.questions.set_policy", begun.before(questions.set_policy))
     monkeypatch.setattr(questions, "put", written.before(questions.put))
     wanted = [{**LIMITS, "budget": budget} for budget in ("0.125", "0.25")]
     with ThreadPoolExecutor(2) as pool:
@@ -81,7 +81,7 @@ def test_of_two_who_change_a_user_at_once_one_is_told(every_app: FastAPI, monkey
         users.make_user(db, "admin2", "admin", PASSWORD)
     admins, user = [sign_in(every_app, name) for name in ("admin", "admin2")], user_of(every_app, "custodian")
     begun, written = Gate(), Gate(Gate.DWELL)
-    monkeypatch.setattr("shoal.web.context.Here.writing", begun.before(Here.writing))
+    monkeypatch.setattr("shoal.web.request.Here.writing", begun.before(Here.writing))
     monkeypatch.setattr(users, "end_all", written.before(users.end_all))
     roles = ["researcher", "auditor"]
     with ThreadPoolExecutor(2) as pool:

@@ -11,10 +11,9 @@ from sqlalchemy import func, select
 
 from shoal.vault import signing
 from shoal.web.errors import API
-from shoal.web.limits import Limits
+from shoal.web.rate_limits import Limits
 from shoal.web.settings import Settings
-from shoal.web.store.people import Session, Token, User
-from shoal.web.store.work import Job
+from shoal.web.store.tables import Job, Session, Token, User
 from tests.web.conftest import program, sign_in, user_of
 from tests.web.working import add_job, add_project, job_of, project_of, upload, work_off
 

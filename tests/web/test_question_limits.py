@@ -9,11 +9,9 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import update
 
-from shoal.web.limits import Limits
+from shoal.web.rate_limits import Limits
 from shoal.web.settings import Settings
-from shoal.web.store.base import now
-from shoal.web.store.trusted import Question
-from shoal.web.store.work import Grant
+from shoal.web.store.tables import Grant, Question, now
 from tests.web.conftest import program, sign_in, user_of
 from tests.web.test_trust import LIMITS, add_release, cut, log_of, made  # noqa: F401
 

@@ -17,7 +17,8 @@ from shoal.recipe import edit
 from shoal.recipe.column_profile import facts_of
 from shoal.recipe.edit import blocks, joined, with_section
 from shoal.recipe.recipe import parse_recipe
-from shoal.web.views import models, review, values
+from shoal.web.pages import models, release
+from shoal.web.preview import values_view
 
 RECIPE = """\
 # What this is for.
@@ -176,16 +177,16 @@ def test_any_column_can_be_named(name: str) -> None:
 
 
 def test_values_and_rules_of_experts_come_and_go() -> None:
-    text = values.with_values(RECIPE, "age", ["4", "2,5", "1", "0"])
-    text = values.with_rule(text, values.rule_from({"column": "age", "boundary": "18", "keep": "1"}))
-    text = values.with_rule(text, values.rule_from({"column": "town", "first": "a, b", "second": "*"}))
+    text = values_view.with_values(RECIPE, "age", ["4", "2,5", "1", "0"])
+    text = values_view.with_rule(text, values_view.rule_from({"column": "age", "boundary": "18", "keep": "1"}))
+    text = values_view.with_rule(text, values_view.rule_from({"column": "town", "first": "a, b", "second": "*"}))
     research = tomllib.loads(text)["research"]
     assert research["rv"] == {"age": [4.0, 2.5, 1.0, 0.0]}
     assert research["rules"] == [
         {"column": "age", "boundary": "18", "keep": True}, {"column": "town", "separate": [["a", "b"], "*"]}
     ]  # fmt: skip
-    text = values.without_rule(values.without_rule(text, 0), 0)
-    assert values.with_values(text, "age", ["", "", "", ""]).strip() == RECIPE.strip()
+    text = values_view.without_rule(values_view.without_rule(text, 0), 0)
+    assert values_view.with_values(text, "age", ["", "", "", ""]).strip() == RECIPE.strip()
 
 
 @pytest.mark.parametrize("form", [
@@ -194,43 +195,43 @@ def test_values_and_rules_of_experts_come_and_go() -> None:
 ])  # fmt: skip
 def test_half_a_rule_is_refused(form: dict[str, str]) -> None:
     with pytest.raises(ShoalError):
-        values.rule_from(form)
+        values_view.rule_from(form)
 
 
 def test_what_people_say_of_a_release_comes_and_goes() -> None:
     said = {"title": "People", "recipients": "a\r\nb\n", "threshold": "0,09", "purpose": ""}
-    text = review.with_review(RECIPE, said)
+    text = release.with_review(RECIPE, said)
     assert tomllib.loads(text)["review"] == {"title": "People", "recipients": ["a", "b"], "threshold": 0.09}
-    text = review.with_sign_off(text, "Ada", "statistician")
-    view = review.review_view(text, [])
+    text = release.with_sign_off(text, "Ada", "statistician")
+    view = release.review_view(text, [])
     assert view.signed[0].startswith("Ada, statistician, 20")
     assert {one.name: one.value for one in view.fields}["recipients"] == "a\nb"
-    gone = review.with_review(text, {"title": "", "recipients": "", "threshold": ""})
+    gone = release.with_review(text, {"title": "", "recipients": "", "threshold": ""})
     assert list(tomllib.loads(gone)["review"]) == ["sign_off"]
     with pytest.raises(RecipeError, match="number"):
-        review.with_review(text, {"threshold": "small"})
+        release.with_review(text, {"threshold": "small"})
     with pytest.raises(RecipeError, match="name"):
-        review.with_sign_off(text, " ", "")
+        release.with_sign_off(text, " ", "")
 
 
 def test_a_refusal_is_accepted_with_a_reason_and_withdrawn_again() -> None:
     message = str(RefusalError("It is so.", ["W-UNMODELLED:illness", "W-ORDER"]))
-    codes = review.codes_in(message)
+    codes = release.codes_in(message)
     assert codes == ["W-UNMODELLED:illness", "W-ORDER"]
-    text = review.with_accepted(RECIPE, codes, "asked by the board")
+    text = release.with_accepted(RECIPE, codes, "asked by the board")
     made = parse_recipe(text)
     assert made.acknowledge == codes
-    assert review.review_view(text, codes).open_codes == ()
-    assert review.review_view(text, []).accepted[1] == ("W-ORDER", "asked by the board")
+    assert release.review_view(text, codes).open_codes == ()
+    assert release.review_view(text, []).accepted[1] == ("W-ORDER", "asked by the board")
     assert text.startswith("# What this is for.\n")
     assert comments(text) == comments(RECIPE)
     for code in codes:
-        text = review.without_accepted(text, code)
+        text = release.without_accepted(text, code)
     assert tomllib.loads(text) == tomllib.loads(RECIPE)
     with pytest.raises(RecipeError, match="not accepted"):
-        review.without_accepted(text, "W-ORDER")
+        release.without_accepted(text, "W-ORDER")
     with pytest.raises(RecipeError, match="nothing to accept"):
-        review.with_accepted(text, review.codes_in("something else"), "")
+        release.with_accepted(text, release.codes_in("something else"), "")
 
 
 HEAD = '[source]\npath = "people.csv"\n[roles]\nquasi = ["age", "town"]\nsensitive = ["illness"]\n'
@@ -260,12 +261,12 @@ def test_parameters_of_an_algorithm_that_are_tables_stay_its_own() -> None:
 
 def test_what_stands_under_a_heading_of_its_own_is_changed_there() -> None:
     said = HEAD + '[review]\ntitle = "a"\n[review.accepted]\n"W-A" = "so"\n[[review.sign_off]]\nname = "x"\n'
-    found = tomllib.loads(review.with_sign_off(review.with_accepted(said, ["W-B"], "why"), "Ada", ""))["review"]
+    found = tomllib.loads(release.with_sign_off(release.with_accepted(said, ["W-B"], "why"), "Ada", ""))["review"]
     assert found["accepted"] == {"W-A": "so", "W-B": "why"}
     assert [one["name"] for one in found["sign_off"]] == ["x", "Ada"]
     known = HEAD + '[research]\nnormalise = true\n[research.rv]\ntown = [1.0, 0.0]\n[[research.rules]]\n' \
         'column = "town"\nboundary = "5"\n'  # fmt: skip
-    text = values.with_rule(values.with_values(known, "age", ["2", "0"]), {"column": "age", "boundary": "3"})
+    text = values_view.with_rule(values_view.with_values(known, "age", ["2", "0"]), {"column": "age", "boundary": "3"})
     research = tomllib.loads(text)["research"]
     assert research["rv"] == {"town": [1.0, 0.0], "age": [2.0, 0.0]}
     assert [one["column"] for one in research["rules"]] == ["town", "age"]
@@ -297,9 +298,9 @@ def test_a_form_that_is_sent_as_it_was_shown_changes_nothing(given: dict[str, ob
     cls = catalogue.load("model", str(given["name"]))
     shown = {f"p-{one.name}": one.value for one in models._fields(cls, given, hidden=("on",))}
     assert {"name": given["name"], **models._given(cls, shown)} == given
-    text = review.with_review(RECIPE, {"threshold": "0.0123456789"})
-    again = {one.name: one.value for one in review.review_view(text, []).fields}
-    assert review.with_review(text, again) == text
+    text = release.with_review(RECIPE, {"threshold": "0.0123456789"})
+    again = {one.name: one.value for one in release.review_view(text, []).fields}
+    assert release.with_review(text, again) == text
 
 
 def test_a_wide_table_is_read_no_more_often_than_a_narrow_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,7 @@ from sqlalchemy import select
 
 from shoal.web.errors import API
 from shoal.web.projects.releases import folder_of_release
-from shoal.web.store.trusted import LogEntry
-from shoal.web.store.work import Release
+from shoal.web.store.tables import LogEntry, Release
 from tests.web.conftest import program, sign_in
 from tests.web.working import add_job, add_project
 

@@ -14,18 +14,18 @@ from sqlalchemy import inspect, text
 import shoal
 from shoal.cli.main import execute
 from shoal.errors import InputError
-from shoal.web import keys
+from shoal.web import server_keys
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.settings import Settings
-from shoal.web.store import people, trusted, work
-from shoal.web.store.base import Base
+from shoal.web.store import tables
+from shoal.web.store.tables import Base
 from tests.web.backups import put_back, take_backup
 from tests.web.conftest import program, sign_in
 from tests.web.test_trust import MARKED, add_release, cut, made  # noqa: F401
 from tests.web.working import RECIPE, add_job, add_project, job_of, work_off
 
-TABLES = (people, work, trusted)
+TABLES = (tables, tables, tables)
 
 
 def test_a_backup_brings_everything_back(
@@ -42,7 +42,7 @@ def test_a_backup_brings_everything_back(
     work_off(app)
     broken = add_job(app, project, "run")
     with app.state.store.writing() as db:  # as a worker leaves it whose machine went down
-        lost = db.get_one(work.Job, broken.id)
+        lost = db.get_one(tables.Job, broken.id)
         lost.state, lost.worker, lost.lease_until = "running", "gone", "2026-01-01T00:00:00.000000+00:00"
     told = program(app, "auditor").get(f"{API}/log").text
     app.state.store.close()
@@ -100,7 +100,7 @@ def test_without_its_master_key_a_copy_keeps_its_secrets(app: FastAPI, tmp_path:
     other.chmod(0o600)
     settings = Settings(folder=app.state.settings.folder, master_key=other)
     with pytest.raises(InputError, match="cannot be opened"):
-        keys.open_keyring(settings, app.state.store)
+        server_keys.open_keyring(settings, app.state.store)
 
 
 def test_a_master_key_that_is_gone_is_not_made_anew(app: FastAPI) -> None:
@@ -109,7 +109,7 @@ def test_a_master_key_that_is_gone_is_not_made_anew(app: FastAPI) -> None:
     place = app.state.settings.folder / "master.key"
     place.unlink()
     with pytest.raises(InputError, match="is gone, without which no secret opens: put it back"):
-        keys.open_keyring(app.state.settings, app.state.store)
+        server_keys.open_keyring(app.state.settings, app.state.store)
     assert not place.exists()
 
 
@@ -127,6 +127,6 @@ def test_a_second_start_changes_nothing(every_app: FastAPI) -> None:
     project = add_project(every_app)
     again = create_app(every_app.state.settings)
     with again.state.store.reading() as db:
-        assert db.get_one(work.Project, project.id).name == "People"
+        assert db.get_one(tables.Project, project.id).name == "People"
         assert len(db.execute(text("SELECT version_num FROM alembic_version")).all()) == 1
     again.state.store.close()

@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from shoal.web import api
-from shoal.web.api.about import described
+from shoal.web.api.accounts import described
 from shoal.web.app import create_app, routers
 from shoal.web.errors import API
 from shoal.web.settings import Settings

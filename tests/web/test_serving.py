@@ -19,9 +19,8 @@ import pytest
 from shoal.cli.main import execute
 from shoal.cli.server import _SETTINGS, _value
 from shoal.errors import InputError
-from shoal.web import serving
-from shoal.web.app import create_app
-from shoal.web.serving import dumped, loaded, refuse_open
+from shoal.web import app as serving
+from shoal.web.app import create_app, dumped, loaded, refuse_open
 from shoal.web.settings import Offer, Settings
 from tests.web.conftest import add_people
 from tests.web.kills import below, ending, free_port, kill, left, settled, start, states, worker_of

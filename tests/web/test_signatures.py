@@ -13,9 +13,8 @@ from sqlalchemy import select
 
 from shoal.vault import signing
 from shoal.web.errors import API
-from shoal.web.projects.signing import _key
-from shoal.web.store.trusted import LogEntry
-from shoal.web.store.work import Release
+from shoal.web.projects.releases import _key
+from shoal.web.store.tables import LogEntry, Release
 from tests.web.conftest import ADDRESS, TestClient, program, sign_in
 from tests.web.killed import every_end
 from tests.web.test_together import uncommitted

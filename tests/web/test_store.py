@@ -9,8 +9,8 @@ from pathlib import Path
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from shoal.web.store.opening import open_store
-from shoal.web.store.work import Grant
+from shoal.web.store.open import open_store
+from shoal.web.store.tables import Grant
 from tests.web.conftest import sign_in
 
 

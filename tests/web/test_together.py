@@ -20,13 +20,13 @@ from sqlalchemy import Connection, event
 from sqlalchemy.orm import Session as Db
 
 from shoal.io.atomic import locked
-from shoal.web.context import Here
 from shoal.web.errors import API
 from shoal.web.jobs import queue
-from shoal.web.pages.bench import Bench
-from shoal.web.projects import together
-from shoal.web.projects.workspace import folder_of
-from shoal.web.store.work import File, Project
+from shoal.web.pages.project_page import Bench
+from shoal.web.projects import transaction
+from shoal.web.projects.project import folder_of
+from shoal.web.request import Here
+from shoal.web.store.tables import File, Project
 from tests.web.conftest import ADDRESS, TestClient, program, sign_in
 from tests.web.killed import every_end
 from tests.web.test_nothing_left import fail
@@ -163,7 +163,7 @@ def test_two_who_replace_a_source_at_once_undo_nothing_of_each_other(
     address, third = f"{API}/projects/{project}/files/source/people.csv", people(70).encode()
     assert clients[0].put(address, content=OLD).status_code == 201
     failed, settled, gate = Event(), Event(), Gate(Gate.DWELL)
-    log, settle = Here.log, together.settle
+    log, settle = Here.log, transaction.settle
 
     def logged(here: Here, db: Db, what: str, **facts: object) -> None:
         if facts["sha256"] == sha(NEW):
@@ -179,7 +179,7 @@ def test_two_who_replace_a_source_at_once_undo_nothing_of_each_other(
         settled.set()
 
     monkeypatch.setattr(Here, "log", logged)
-    monkeypatch.setattr(together, "settle", late)
+    monkeypatch.setattr(transaction, "settle", late)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(clients[0].put, address, content=NEW)
         assert failed.wait(30)
@@ -195,7 +195,7 @@ def test_who_changes_files_at_the_same_time_is_told_so_and_a_full_disk_too(
 ) -> None:
     project, client = add_project(app), program(app, "custodian")
     address, folder = f"{API}/projects/{project.id}/files/source/people.csv", folder_of(project.id, app.state.settings)
-    monkeypatch.setattr(together, "_PATIENCE", 0.0)
+    monkeypatch.setattr(transaction, "_PATIENCE", 0.0)
     with locked(folder / "files"):
         answer = client.put(address, content=NEW)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")

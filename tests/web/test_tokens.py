@@ -11,11 +11,11 @@ from sqlalchemy import func, select, update
 
 from shoal.web.accounts import tokens
 from shoal.web.accounts.users import change, make_link, open_link
-from shoal.web.api.about import described
-from shoal.web.context import Here
+from shoal.web.api.accounts import described
 from shoal.web.errors import API, Refused
 from shoal.web.permissions import ACTIONS, SCOPES
-from shoal.web.store.people import Link, Token, User
+from shoal.web.request import Here
+from shoal.web.store.tables import Link, Token, User
 from tests.web.conftest import PASSWORD, Browser, program, sign_in, user_of
 from tests.web.test_matrix import calls
 from tests.web.working import Gate
@@ -138,7 +138,7 @@ def test_two_who_make_a_last_token_at_once_make_one(every_app: FastAPI, monkeypa
     clients = [program(every_app, "auditor") for _ in range(2)]
     monkeypatch.setattr(tokens, "MOST", 3)
     begun, counted = Gate(), Gate(Gate.DWELL)
-    monkeypatch.setattr("shoal.web.context.Here.writing", begun.before(Here.writing))
+    monkeypatch.setattr("shoal.web.request.Here.writing", begun.before(Here.writing))
     monkeypatch.setattr(tokens, "new_proof", counted.before(tokens.new_proof))
     new = {"name": "x", "scopes": ["log:read"]}
     with ThreadPoolExecutor(2) as pool:

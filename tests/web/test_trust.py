@@ -19,12 +19,10 @@ from shoal.errors import VerificationError
 from shoal.vault.protocol.decision import Policy
 from shoal.web.app import create_app
 from shoal.web.errors import API
-from shoal.web.keys import open_keyring, put, strongroom
-from shoal.web.projects.making import make_project
-from shoal.web.projects.workspace import folder_of
-from shoal.web.store.trusted import LogEntry, Question, Sealed
-from shoal.web.store.work import Grant, Release
-from shoal.web.trust.questions import policy_of
+from shoal.web.projects.project import folder_of, make_project
+from shoal.web.questions.questions import policy_of
+from shoal.web.server_keys import open_keyring, put, strongroom
+from shoal.web.store.tables import Grant, LogEntry, Question, Release, Sealed
 from tests.web.backups import put_back_database, take_backup
 from tests.web.conftest import program, sign_in, user_of
 from tests.web.working import add_job

@@ -21,10 +21,10 @@ from shoal.errors import RecipeError
 from shoal.io import files as unpacking
 from shoal.web.app import create_app
 from shoal.web.errors import API
-from shoal.web.projects.confined import MOST, parse_confined, paths_of
+from shoal.web.projects.confinement import MOST, parse_confined, paths_of
 from shoal.web.projects.uploads import INCOMING, clean_name
 from shoal.web.settings import Offer, Settings
-from shoal.web.store.work import File, Project
+from shoal.web.store.tables import File, Project
 from tests.web.conftest import ADDRESS, add_people, program, sign_in
 from tests.web.working import MARKED, RECIPE, add_project, job_of, people, project_of, upload, work_off
 

@@ -12,11 +12,11 @@ from starlette.datastructures import FormData
 
 from shoal.errors import ShoalError
 from shoal.web.errors import API, Refused
-from shoal.web.pages.meanwhile import lost_change
-from shoal.web.projects import workspace
-from shoal.web.projects.workspace import folder_of, versions
-from shoal.web.store.work import File, Project, RecipeVersion
-from shoal.web.views.place import Place
+from shoal.web.pages.project_page import lost_change
+from shoal.web.preview.place import Place
+from shoal.web.projects import project as workspace
+from shoal.web.projects.project import folder_of, versions
+from shoal.web.store.tables import File, Project, RecipeVersion
 from tests.web.conftest import program, sign_in
 from tests.web.working import RECIPE, add_project
 

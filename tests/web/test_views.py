@@ -13,9 +13,12 @@ import pytest
 
 from shoal.catalogue import names, summary, working
 from shoal.reports import svg as drawing
-from shoal.web.pages.bench import TABS
-from shoal.web.views import explaining, models, results, values, work
-from shoal.web.views.place import Place
+from shoal.web.jobs import kinds as work
+from shoal.web.pages import models, results_view
+from shoal.web.pages import models as explaining
+from shoal.web.pages.project_page import TABS
+from shoal.web.preview import values_view
+from shoal.web.preview.place import Place
 
 DOCS = Path(__file__).parents[2] / "docs"
 RECIPE = '[source]\npath = "a.csv"\n[roles]\nquasi = ["age"]\nsensitive = ["ill"]\n[[models]]\nname = "k"\nk = 5\n'
@@ -57,7 +60,7 @@ def test_values_follow_a_hierarchy_whose_file_is_replaced(tmp_path: Path) -> Non
     for at, group in enumerate(("both", "two")):
         (tmp_path / "race.csv").write_text(f"x;{group};*\ny;{group};*\nz;z;*\n")
         os.utime(tmp_path / "race.csv", (at, at))
-        levels = dict(values.values_view(Place(tmp_path, text)).columns)["race"]
+        levels = dict(values_view.values_view(Place(tmp_path, text)).columns)["race"]
         assert levels[1].examples == f"{group}, z"
 
 
@@ -117,7 +120,7 @@ def test_cells_are_the_same_changed_everything_or_gone() -> None:
             {"number": 3, "before": ["x", "1", None, "y", "z"], "after": [None] * 5},
         ],
     }  # fmt: skip
-    kinds = [[cell.kind for cell in cells] for _, cells in results.compare_view(found).rows]
+    kinds = [[cell.kind for cell in cells] for _, cells in results_view.compare_view(found).rows]
     assert kinds == [
         ["same", "same", "same", "same", "star"], ["changed", "changed", "same", "same", "star"], ["gone"] * 5
     ]  # fmt: skip

@@ -16,11 +16,11 @@ from fastapi import FastAPI
 
 from shoal.errors import InputError
 from shoal.web.errors import API, Refused
-from shoal.web.trust import questions
-from shoal.web.trust.tables import read_table
-from shoal.web.views import remembering
-from shoal.web.views.apart import TooMuch, Unreadable, unreadable
-from shoal.web.views.remembering import Remembered, remembered, turn
+from shoal.web.preview import cache
+from shoal.web.preview.cache import Remembered, remembered, turn
+from shoal.web.preview.sandbox import TooMuch, Unreadable, unreadable
+from shoal.web.questions import questions
+from shoal.web.questions.lineage import read_table
 from tests.web.conftest import ADDRESS, program, sign_in, user_of
 from tests.web.test_at_once import Made
 from tests.web.test_trust import add_release, cut, made  # noqa: F401
@@ -31,7 +31,7 @@ class Queue:
     """Who has to wait, counted as they come; ``end`` is the end of their patience, however long that takes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._change, self._over, self._came = remembering._LINE.change, Event(), Semaphore(0)
+        self._change, self._over, self._came = cache._LINE.change, Event(), Semaphore(0)
         self._wait = self._change.wait_for
         monkeypatch.setattr(self._change, "wait_for", self._stand)
 
@@ -58,7 +58,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> Queue:
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two other projects read, and do not come to an end."""
-    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
+    monkeypatch.setattr(cache, "PATIENCE", 0.05)
     end, begun = Event(), [Event(), Event()]
 
     def hold(at: int) -> None:
@@ -91,7 +91,7 @@ def test_a_page_gives_up_with_a_sentence(app: FastAPI, taken: None) -> None:
 
 
 def test_a_form_that_gave_up_can_be_sent_again(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
+    monkeypatch.setattr(cache, "PATIENCE", 0.05)
     project = add_project(app)
     browser, address = sign_in(app, "custodian"), f"/projects/{project.id}/hierarchies/age"
     sent = {"csrf": browser.token(), "base": "1", "do": "suggest", "how": "widths"}
@@ -163,12 +163,12 @@ def test_other_pages_are_answered_while_very_many_wait(app: FastAPI, taken: None
 
     status, waiting, others = asyncio.run(ask())
     assert (status, others) == (200, {503})
-    assert waiting >= remembering.OF_ONE  # it came before any of them gave up
+    assert waiting >= cache.OF_ONE  # it came before any of them gave up
 
 
 def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch, taken: None, queue: Queue) -> None:
-    monkeypatch.setattr(remembering, "WAITING", 4)
-    monkeypatch.setattr(remembering, "OF_ONE", 3)
+    monkeypatch.setattr(cache, "WAITING", 4)
+    monkeypatch.setattr(cache, "OF_ONE", 3)
 
     def ask(whose: str) -> None:
         with pytest.raises(Refused) as told, turn(whose):
@@ -188,7 +188,7 @@ def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch, ta
 
 
 def test_one_project_leaves_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
+    monkeypatch.setattr(cache, "PATIENCE", 0.05)
 
     def read(whose: str) -> bool:
         with turn(whose):
@@ -199,15 +199,15 @@ def test_one_project_leaves_room_for_another(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(Refused) as told:
             pool.submit(read, "mine").result()
     assert busy(told.value)
-    assert not remembering._LINE._reading
-    assert not remembering._LINE._waiting
+    assert not cache._LINE._reading
+    assert not cache._LINE._waiting
 
 
 def test_one_account_leaves_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
+    monkeypatch.setattr(cache, "PATIENCE", 0.05)
 
     def read(whose: str, account: str, then: Callable[[], None] = lambda: None) -> None:
-        remembering.ASKING.set(lambda: account)
+        cache.ASKING.set(lambda: account)
         with turn(whose):
             then()
 
@@ -220,23 +220,23 @@ def test_one_account_leaves_room_for_another(monkeypatch: pytest.MonkeyPatch) ->
 
     with ThreadPoolExecutor(1) as pool:
         pool.submit(read, "mine", "me", meanwhile).result()
-    assert not remembering._LINE._reading
-    assert not remembering._LINE._waiting
+    assert not cache._LINE._reading
+    assert not cache._LINE._waiting
 
 
 def test_a_page_is_read_for_the_account_that_asks(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
+    monkeypatch.setattr(cache, "PATIENCE", 0.05)
     address, browser = f"/projects/{add_project(app).id}/data", sign_in(app, "custodian")
     mine = user_of(app, "custodian").id
     for account, status in ((mine, 503), ("somebody", 200)):
-        token = remembering.ASKING.set(lambda account=account: account)  # type: ignore[misc]
+        token = cache.ASKING.set(lambda account=account: account)  # type: ignore[misc]
         with turn("another project"):
             assert browser.get(address).status_code == status
-        remembering.ASKING.reset(token)
+        cache.ASKING.reset(token)
 
 
 def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "KEPT", 1000)
+    monkeypatch.setattr(cache, "KEPT", 1000)
     read: list[str] = []
 
     @remembered(8)
@@ -252,7 +252,7 @@ def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_known_is_told_whoever_reads(taken: None) -> None:
     given: Remembered[int] = remembered(2)(lambda whose: len(whose))
-    with remembering._LINE.change:
+    with cache._LINE.change:
         given._known["mine",] = (pickle.dumps(4), None, float("inf"))
     assert given("mine") == 4
     with pytest.raises(Refused):
@@ -272,13 +272,13 @@ def test_what_was_refused_is_not_read_again_and_what_took_too_much_for_a_while(m
         raise unreadable(OSError(5, "Input/output error"))
 
     times = [0.0]
-    monkeypatch.setattr(remembering, "clock", lambda: times[0])
+    monkeypatch.setattr(cache, "clock", lambda: times[0])
     for whose, kind in (("too much", TooMuch), ("wrong", InputError), ("away", Unreadable)):
         for _ in range(2):
             with pytest.raises(kind):
                 reads(whose)
     assert read == ["too much", "wrong", "away", "away"]
-    times[0] = remembering._AGAIN + 1
+    times[0] = cache._AGAIN + 1
     for whose in ("too much", "wrong"):
         with pytest.raises(InputError):
             reads(whose)

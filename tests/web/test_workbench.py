@@ -18,11 +18,10 @@ from sqlalchemy import select
 
 from shoal.errors import ShoalError
 from shoal.web.errors import API
-from shoal.web.projects.workspace import Fit, Workspace, folder_of
-from shoal.web.store.trusted import LogEntry
-from shoal.web.store.work import Project, RecipeVersion
-from shoal.web.views.place import Place
-from shoal.web.views.values import values_view
+from shoal.web.preview.place import Place
+from shoal.web.preview.values_view import values_view
+from shoal.web.projects.project import Fit, Workspace, folder_of
+from shoal.web.store.tables import LogEntry, Project, RecipeVersion
 from tests.web.conftest import Browser, program, sign_in, user_of
 from tests.web.working import RECIPE, add_job, add_project, people, work_off
 
@@ -231,7 +230,7 @@ def test_an_earlier_version_is_taken_again_and_the_newest_can_be_downloaded(benc
 
 
 def test_a_recipe_can_be_uploaded_before_there_is_one(app: FastAPI) -> None:
-    from shoal.web.projects.making import make_project
+    from shoal.web.projects.project import make_project
 
     browser = sign_in(app, "custodian")
     with app.state.store.writing() as db:

@@ -12,7 +12,7 @@ import httpx
 from fastapi import FastAPI
 
 from shoal.web.jobs.worker import Worker
-from shoal.web.store.work import Job, Project
+from shoal.web.store.tables import Job, Project
 from tests.web.conftest import ADDRESS, Browser
 
 ROWS = 60
@@ -119,8 +119,7 @@ def work_off(app: FastAPI, seconds: float = 120.0) -> None:
 
 def add_project(app: FastAPI, recipe: str = RECIPE) -> Project:
     """A project of the custodian's with a source and a recipe, without a job."""
-    from shoal.web.projects.making import make_project
-    from shoal.web.projects.workspace import Fit, Workspace, folder_of
+    from shoal.web.projects.project import Fit, Workspace, folder_of, make_project
     from tests.web.conftest import user_of
 
     owner = user_of(app, "custodian").id

@@ -13,16 +13,14 @@ from fastapi import FastAPI
 from sqlalchemy import update
 from sqlalchemy.orm import Session as Db
 
-from shoal.web.accounts import totp
+from shoal.web.accounts import proofs as totp
 from shoal.web.accounts.proofs import hash_of, new_proof
 from shoal.web.accounts.sessions import begin, cookie_name
 from shoal.web.accounts.tokens import PREFIX, scopes_of
 from shoal.web.accounts.users import make_user
 from shoal.web.errors import API
-from shoal.web.store.base import now
-from shoal.web.store.people import Token, User
-from shoal.web.store.work import Grant, Job
-from shoal.web.trust.questions import base_of, policy_of
+from shoal.web.questions.questions import base_of, policy_of
+from shoal.web.store.tables import Grant, Job, Token, User, now
 from tests.web.conftest import ADDRESS, PASSWORD, Browser, user_of
 from tests.web.test_trust import LIMITS
 from tests.web.working import RECIPE, add_job, add_project, people
@@ -71,8 +69,7 @@ class Asker:
         return self.client.request(method, address, data=form, files=sent.files, headers={"origin": ADDRESS})
 
     def _form(self) -> str:
-        from shoal.web.accounts.forms import new_token
-        from shoal.web.accounts.sessions import signed_in
+        from shoal.web.accounts.sessions import new_token, signed_in
 
         state = self.world.app.state
         session = signed_in(state.store, self._cookie, state.settings)

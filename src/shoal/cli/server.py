@@ -59,7 +59,7 @@ def serve(
 ) -> None:
     """Open the workbench in a browser: projects, releases, and those who may have them."""
     try:
-        from shoal.web.serving import serve as run
+        from shoal.web.app import serve as run
         from shoal.web.settings import Settings
     except ImportError as error:
         if (error.name or "").startswith("shoal"):
@@ -169,10 +169,10 @@ def _server_server_keys(
 ) -> Iterator[tuple[Any, Any, Any]]:
     """A server that stands still, and does so until we are done."""
     try:
-        from shoal.web.alone import alone
+        from shoal.web import server_keys
+        from shoal.web.app import alone
         from shoal.web.settings import Settings
-        from shoal.web.store.opening import open_store
-        from shoal.web.trust import rotating
+        from shoal.web.store.open import open_store
     except ImportError as error:
         if (error.name or "").startswith("shoal"):
             raise
@@ -183,7 +183,7 @@ def _server_server_keys(
         folder=folder.resolve(), database=database or "", master_key=master_key, passphrase_file=passphrase_file
     )
     with alone(settings.folder), closing(open_store(settings.database)) as store:
-        yield settings, store, rotating
+        yield settings, store, server_keys
 
 
 # ----------------------------------------

@@ -185,8 +185,8 @@ def answer(request: Request, error: Refused) -> Response:
         return plain(request, error)
     if "location" in error.headers:
         return RedirectResponse(error.headers["location"], error.status)
-    from shoal.web.accounts.forms import give_back
-    from shoal.web.context import render
+    from shoal.web.accounts.sessions import give_back
+    from shoal.web.request import render
 
     with suppress(SQLAlchemyError):  # a database that takes nothing now has not kept the form either
         give_back(request)

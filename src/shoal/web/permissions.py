@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select, text
+from sqlalchemy.orm import Session as Db
+
+from shoal.io.hash_chain import START, link
+from shoal.web.store.tables import LogEntry
 
 ADMIN, CUSTODIAN, RESEARCHER, AUDITOR = ROLES = ("admin", "custodian", "researcher", "auditor")
 _ALL = frozenset(ROLES)
@@ -36,7 +43,7 @@ class Thing:
 class Action:
     """Who may do something: these roles, for those things that ``rule`` allows; by token only with the scope.
 
-    ``cost`` says of which share an account uses up a part by it (``web/limits.py``).
+    ``cost`` says of which share an account uses up a part by it (``web/rate_limits.py``).
     """
 
     roles: frozenset[str] = _ALL
@@ -123,3 +130,24 @@ def allow(principal: Principal | None, action: str, thing: Thing | None = None) 
     if principal.via == "token" and not wanted.any_token and wanted.scope not in principal.scopes:
         return False
     return thing is None or wanted.rule(principal, thing)
+
+
+# ----------------------------------------
+# The server's log: who did what, in lines of which each holds the hash of the one before.
+#
+# A line is added in the transaction of what it tells, so that neither happens without the other. Facts are
+# identifiers, names of users, counts and kinds: no cell, no secret.
+
+
+_LOCK = 7_301_447  # of PostgreSQL's advisory locks: one line after the other
+
+
+def record(db: Db, who: str, event: str, **facts: Any) -> None:
+    """Add a line."""
+    if db.get_bind().dialect.name == "postgresql":
+        db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    last = db.execute(select(LogEntry.number, LogEntry.hash).order_by(LogEntry.number.desc()).limit(1)).first()
+    number, previous = (0, START) if last is None else last
+    made = link(number + 1, previous, who=who, event=event, facts=facts)
+    db.add(LogEntry(number=made.pop("entry"), **made))
+    db.flush()

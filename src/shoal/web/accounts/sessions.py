@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
 
-from sqlalchemy import delete, select, update
+from fastapi import Request
+from sqlalchemy import case, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Db
 from starlette.responses import Response
 
 from shoal.errors import InternalError
-from shoal.web.accounts.proofs import hash_of, new_proof
-from shoal.web.errors import Refused
+from shoal.web.accounts.proofs import hash_of, keyed, new_proof, same
+from shoal.web.errors import Refused, conflict
 from shoal.web.permissions import Principal
 from shoal.web.settings import Settings
-from shoal.web.store.base import now
-from shoal.web.store.opening import Store
-from shoal.web.store.people import Link, Session, Token, User
+from shoal.web.store.open import Store
+from shoal.web.store.tables import Attempt, Link, Session, Spent, Token, User, now
 
 _ALTERS = "alters"  # in what is known of a transaction: how it began
 _TOUCH = 60  # seconds: a session is not written down for every request
@@ -103,3 +109,113 @@ def end_all(db: Db, user: str, *, but: str | None = None) -> None:
     db.execute(delete(Token).where(Token.user == user))
     ended = delete(Session).where(Session.user == user)
     db.execute(ended if but is None else ended.where(Session.hash != but))
+
+
+# ----------------------------------------
+# Forms that only our own pages can have sent: by where they come from, and by a token that is good once.
+
+
+FIELD = "csrf"
+
+
+def new_token(session: SignedIn) -> str:
+    """A token for one form of a page."""
+    nonce = secrets.token_urlsafe(12)
+    return f"{nonce}.{keyed(session.csrf, nonce)}"
+
+
+def check_origin(request: Request, settings: Settings) -> None:
+    """Refuse what a page of others sends. Every browser says where a form comes from, in one way or the other."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is None and origin is None:
+        raise _forged()
+    if site is not None and site != "same-origin":
+        raise _forged()
+    if origin is not None and origin != (settings.address or "").rstrip("/"):
+        asked = f"{'https' if settings.secure else 'http'}://{request.headers.get('host', '')}"
+        if urlsplit(origin)[:2] != urlsplit(asked)[:2]:
+            raise _forged()
+
+
+def check_token(session: SignedIn, fields: Mapping[str, Any]) -> str:
+    """The nonce of a form's token, which fits the session that sends it."""
+    nonce, _, proof = str(fields.get(FIELD) or "").partition(".")
+    if not same(proof, keyed(session.csrf, nonce)):
+        raise Refused(403, "form-expired", "This form is not of your session any more: open the page again.")
+    return nonce
+
+
+def spend(store: Store, session: SignedIn, nonce: str) -> None:
+    """Take a form once: sent twice, it is refused."""
+    try:
+        with store.writing() as db:
+            db.add(Spent(session=session.principal.proof, nonce=nonce))
+    except IntegrityError:
+        with store.reading() as db:
+            refuse_ended(db, session.principal)
+        raise conflict("This form was sent already: open the page again to see what came of it.") from None
+
+
+def give_back(request: Request) -> None:
+    """Let a form be sent again that was refused, so that somebody can go back and correct it."""
+    spent = getattr(request.state, "spent", None)
+    if spent is not None:
+        session, nonce = spent
+        with request.app.state.store.writing() as db:
+            db.execute(delete(Spent).where(Spent.session == session.principal.proof, Spent.nonce == nonce))
+
+
+def _forged() -> Refused:
+    return Refused(403, "forged", "This request does not come from a page of this server.")
+
+
+# ----------------------------------------
+# How often somebody may try in vain, by the name that they give and by where they come from.
+
+
+WINDOW = 15  # minutes
+# A name is locked after a few, whether anybody has it or not; an address, which many may share, later. An account is
+# that of somebody who is signed in, and has to say the password again.
+LIMITS = {"name": 5, "address": 50, "account": 5}
+
+
+def _key(kind: str, who: str) -> str:
+    return f"{kind}:{hash_of(who.casefold())}"
+
+
+def begin_attempt(db: Db, **who: str) -> None:
+    """Count an attempt before it is looked at, so that many at a time are no more than many in turn; or refuse it.
+
+    ``who`` says by which kinds, in the order that all take, so that no two wait for each other.
+    """
+    start = now(minutes=-WINDOW)
+    for kind, one in who.items():
+        _count(db, kind, one, start)
+    # What has run out goes last, and but for what others hold just then.
+    old = select(Attempt.key).where(Attempt.since < start).with_for_update(skip_locked=True)
+    db.execute(delete(Attempt).where(Attempt.key.in_(old)).execution_options(synchronize_session=False))
+
+
+def _count(db: Db, kind: str, who: str, start: str) -> None:
+    insert = postgresql.insert if db.get_bind().dialect.name == "postgresql" else sqlite.insert
+    fresh = insert(Attempt).values(key=_key(kind, who), count=1, since=now())
+    over = Attempt.since < start
+    counted = fresh.on_conflict_do_update(
+        index_elements=[Attempt.key],
+        set_={"count": case((over, 1), else_=Attempt.count + 1), "since": case((over, now()), else_=Attempt.since)},
+    )
+    if db.execute(counted.returning(Attempt.count)).scalar_one() > LIMITS[kind]:
+        raise Refused(
+            429, "locked", f"That was tried too often: wait {WINDOW} minutes, then try again.",
+            headers={"retry-after": str(WINDOW * 60)},
+        )  # fmt: skip
+
+
+def forget(db: Db, kind: str, who: str) -> None:
+    """Forget the attempts of somebody who came in."""
+    db.execute(delete(Attempt).where(Attempt.key == _key(kind, who)))
+
+
+def forgive(db: Db, kind: str, who: str) -> None:
+    """Forget one attempt, which was not in vain."""
+    db.execute(update(Attempt).where(Attempt.key == _key(kind, who)).values(count=Attempt.count - 1))

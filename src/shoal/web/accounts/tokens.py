@@ -10,11 +10,10 @@ from sqlalchemy.orm import Session as Db
 from shoal.web.accounts.proofs import hash_of, new_proof
 from shoal.web.accounts.sessions import lock_users, refuse_ended
 from shoal.web.errors import conflict, invalid, missing
-from shoal.web.limits import TOKENS, Limits
 from shoal.web.permissions import ACTIONS, SCOPES, Principal
-from shoal.web.store.base import now
-from shoal.web.store.opening import Store
-from shoal.web.store.people import Token, User
+from shoal.web.rate_limits import TOKENS, Limits
+from shoal.web.store.open import Store
+from shoal.web.store.tables import Token, User, now
 
 PREFIX = "shoal_"
 MOST_DAYS = 366

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter
-from sqlalchemy import select
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from sqlalchemy import select, text
 
+from shoal.version import VERSION
 from shoal.web.accounts.tokens import make_token, revoke, tokens_of
 from shoal.web.accounts.users import change, make_link, make_user
-from shoal.web.api.models import Me, NewToken, NewUser, TokenIn, TokenOut, UserEnd, UserIn, UserOut
-from shoal.web.context import Here, needs
-from shoal.web.store.people import Token, User
+from shoal.web.api.schemas import Me, NewToken, NewUser, TokenIn, TokenOut, UserEnd, UserIn, UserOut
+from shoal.web.errors import API
+from shoal.web.request import Here, needs
+from shoal.web.store.tables import Token, User
 
 router = APIRouter()
 Tokens = Annotated[Here, needs("token.manage")]
@@ -75,4 +79,42 @@ def end_user(here: Annotated[Here, needs("user.end")], user: str, given: UserEnd
         jobs = change(db, found, active=given.active, base=given.base)
         if jobs is not None:
             here.log(db, "user changed", user=found.name, role=found.role, active=found.active, jobs_cancelled=jobs)
+    return found
+
+
+# ----------------------------------------
+# The description of the API, and whether the server is well.
+
+
+about_router = APIRouter(tags=["about"])
+
+
+class Health(BaseModel):
+    status: str
+    version: str
+
+
+@about_router.get("/health")
+def health(here: Annotated[Here, needs("public")]) -> Health:
+    """Whether the server and its database answer."""
+    with here.reading() as db:
+        db.execute(text("SELECT 1"))
+    return Health(status="ok", version=VERSION)
+
+
+@about_router.get("/openapi.json", include_in_schema=False)
+def openapi(here: Annotated[Here, needs("public")]) -> dict[str, Any]:
+    """What there is, for programs that make clients of it."""
+    state = here.request.app.state
+    if not hasattr(state, "described"):  # made once, since anybody may ask for it
+        state.described = described(here.request.app)
+    return state.described  # type: ignore[no-any-return]
+
+
+def described(app: Any) -> dict[str, Any]:
+    """All of the API as OpenAPI tells it."""
+    found = get_openapi(title="Shoal", version=VERSION, routes=app.routes)
+    found["paths"] = {path: one for path, one in found["paths"].items() if path.startswith(API)}
+    found.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    found["security"] = [{"token": []}]
     return found

@@ -24,14 +24,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from shoal.errors import ShoalError
 from shoal.web.jobs import queue
-from shoal.web.jobs.clearing import clear, release_of, sweep, temporary_of
-from shoal.web.jobs.keeping import keep, project_key
-from shoal.web.jobs.telling import found_without_places, without_places
-from shoal.web.keys import Keys
-from shoal.web.projects.workspace import Workspace, folder_of
+from shoal.web.jobs.child import found_without_places, without_places
+from shoal.web.jobs.queue import clear, release_of, sweep, temporary_of
+from shoal.web.jobs.results import keep, project_key
+from shoal.web.projects.project import Workspace, folder_of
+from shoal.web.server_keys import Keys
 from shoal.web.settings import Settings
-from shoal.web.store.opening import Store
-from shoal.web.store.work import Job, Project, Release
+from shoal.web.store.open import Store
+from shoal.web.store.tables import Job, Project, Release
 
 _log = logging.getLogger("shoal.web.jobs")
 _POLL = 0.2

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Form
+from sqlalchemy import select
 from starlette.responses import Response
 
-from shoal.web.accounts import totp
-from shoal.web.accounts.passwords import hashed
+from shoal.web.accounts import proofs, sessions
+from shoal.web.accounts.proofs import hashed
 from shoal.web.accounts.sessions import end_all
-from shoal.web.accounts.signing_in import confirm
 from shoal.web.accounts.tokens import make_token, revoke, scopes_of, tokens_of
-from shoal.web.context import Here, needs
-from shoal.web.errors import Refused
-from shoal.web.permissions import SCOPES
-from shoal.web.store.people import User
+from shoal.web.accounts.users import change, confirm, make_link, make_user, open_link, sign_in, use_link
+from shoal.web.errors import Outdated, Refused
+from shoal.web.permissions import ROLES, SCOPES, record
+from shoal.web.request import Here, needs
+from shoal.web.store.tables import User
 
 router = APIRouter()
 Account = Annotated[Here, needs("account")]
@@ -23,7 +24,7 @@ Account = Annotated[Here, needs("account")]
 
 @router.get("/account")
 def show_account(here: Account) -> Response:
-    return _page(here)
+    return _page_account(here)
 
 
 @router.post("/account/password")
@@ -43,7 +44,7 @@ def change_password(
             end_all(db, here.me.id, but=here.me.proof)
             here.log(db, "password changed")
     except Refused as error:
-        return _page(here, error=error)
+        return _page_account(here, error=error)
     return here.see("/account")
 
 
@@ -52,7 +53,7 @@ def offer_second(here: Account) -> Response:
     """A secret to scan; nothing changes before a code of it came back."""
     with here.reading() as db:
         user = db.get_one(User, here.me.id)
-    return _page(here, second=totp.offer(here.keyring, user))
+    return _page_account(here, second=proofs.offer(here.keyring, user))
 
 
 @router.post("/account/second-factor/accept")
@@ -66,10 +67,10 @@ def accept_second(
     try:
         confirm(here, password)
         with here.writing(alters=True) as db:
-            totp.accept(keyring, db.get_one(User, here.me.id), pending, code)
+            proofs.accept(keyring, db.get_one(User, here.me.id), pending, code)
             here.log(db, "second factor set up")
     except Refused as error:
-        return _page(here, error=error)
+        return _page_account(here, error=error)
     return here.see("/account")
 
 
@@ -81,7 +82,7 @@ def remove_second(here: Account, password: Annotated[str, Form(max_length=1024)]
             db.get_one(User, here.me.id).totp = None
             here.log(db, "second factor removed")
     except Refused as error:
-        return _page(here, error=error)
+        return _page_account(here, error=error)
     return here.see("/account")
 
 
@@ -99,8 +100,8 @@ def add_token(
             row, proof = make_token(db, here.me, name=name, scopes=scopes or [], days=days)
             here.log(db, "token made", token=row.id)
     except Refused as error:
-        return _page(here, error=error)
-    return _page(here, proof=proof)
+        return _page_account(here, error=error)
+    return _page_account(here, proof=proof)
 
 
 @router.post("/account/tokens/{token}/revoke")
@@ -111,7 +112,7 @@ def revoke_token(here: Annotated[Here, needs("token.manage")], token: str) -> Re
     return here.see("/account")
 
 
-def _page(
+def _page_account(
     here: Here, *, error: Refused | None = None, proof: str | None = None, second: tuple[str, str, str] | None = None
 ) -> Response:
     with here.reading() as db:
@@ -121,3 +122,126 @@ def _page(
     return here.page(
         "account.html", status, user=user, tokens=tokens, scopes=scopes, error=error, proof=proof, second=second
     )
+
+
+# ----------------------------------------
+# Signing in and out, and choosing a password by a one-time link.
+
+
+Public = Annotated[Here, needs("public")]
+
+
+@router.get("/login")
+def show_login(here: Public) -> Response:
+    if here.someone is not None:
+        return here.see("/")
+    return here.page("login.html", error=None, name="")
+
+
+@router.post("/login")
+def login(
+    here: Public,
+    name: Annotated[str, Form(max_length=64)] = "",
+    password: Annotated[str, Form(max_length=1024)] = "",
+    code: Annotated[str, Form(max_length=16)] = "",
+) -> Response:
+    client = here.request.client
+    try:
+        proof = sign_in(here, name.strip(), password, code.strip(), client.host if client else "?")
+    except Refused as error:
+        return here.page("login.html", error.status, error=error, name=name)
+    response = here.see("/")
+    sessions.set_cookie(response, proof, here.settings)
+    return response
+
+
+@router.post("/logout")
+def logout(here: Annotated[Here, needs("account")]) -> Response:
+    with here.writing(alters=True) as db:
+        sessions.end(db, here.me.proof)
+    response = here.see("/login")
+    sessions.set_cookie(response, "", here.settings)
+    return response
+
+
+@router.get("/setup/{link}")
+def show_setup(here: Public, link: str) -> Response:
+    with here.reading() as db:
+        user = open_link(db, link)
+    return here.page("setup.html", user=user, error=None)
+
+
+@router.post("/setup/{link}")
+def setup(
+    here: Public, link: str, password: Annotated[str, Form()] = "", again: Annotated[str, Form()] = ""
+) -> Response:
+    with here.reading() as db:
+        user = open_link(db, link)
+    try:
+        if password != again:
+            raise Refused(422, "invalid", "The two passwords differ: type them again.", where="again")
+        with here.writing() as db:
+            record(db, use_link(db, link, password).name, "password chosen by a link")
+    except Refused as error:
+        return here.page("setup.html", error.status, user=user, error=error)
+    return here.see("/login")
+
+
+# ----------------------------------------
+# Users, for the admin: who there is, a new one, another role, an end, and a new link for a lost password.
+
+
+Manage = Annotated[Here, needs("user.manage")]
+
+
+@router.get("/users")
+def show(here: Annotated[Here, needs("user.read")]) -> Response:
+    return _page_users(here)
+
+
+@router.post("/users")
+def add(here: Manage, name: Annotated[str, Form()] = "", role: Annotated[str, Form()] = "") -> Response:
+    try:
+        with here.writing(alters=True) as db:
+            user = make_user(db, name.strip(), role)
+            link = make_link(db, user)
+            here.log(db, "user made", user=user.name, role=role)
+    except Refused as error:
+        return _page_users(here, error=error)
+    return _page_users(here, link=link, user=user)
+
+
+@router.post("/users/{user}/link")
+def renew(here: Manage) -> Response:
+    """A link by which somebody chooses a new password; a second factor goes with the old one, when it is used."""
+    with here.writing(here.named(User).id, alters=True) as db:
+        user = db.get_one(User, here.named(User).id)
+        link = make_link(db, user)
+        here.log(db, "link made", user=user.name)
+    return _page_users(here, link=link, user=user)
+
+
+@router.post("/users/{user}/change")
+def alter(
+    here: Manage, base: Annotated[str, Form()], role: Annotated[str, Form()] = "",
+    active: Annotated[bool, Form()] = False,
+) -> Response:  # fmt: skip
+    try:
+        with here.writing(here.named(User).id, alters=True) as db:
+            user = db.get_one(User, here.named(User).id)
+            jobs = change(db, user, role=role or None, active=active, base=base)
+            if jobs is not None:
+                here.log(db, "user changed", user=user.name, role=user.role, active=user.active, jobs_cancelled=jobs)
+    except Outdated as error:
+        return _page_users(here, error=error)
+    return here.see("/users")
+
+
+def _page_users(
+    here: Here, *, error: Refused | None = None, link: str | None = None, user: User | None = None
+) -> Response:
+    with here.reading() as db:
+        users = list(db.scalars(select(User).order_by(User.name)))
+    address = None if link is None else f"{here.settings.shown}/setup/{link}"
+    status = 200 if error is None else error.status
+    return here.page("users.html", status, users=users, roles=ROLES, error=error, link=address, made=user)

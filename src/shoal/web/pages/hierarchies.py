@@ -12,11 +12,11 @@ from starlette.responses import Response
 from shoal.errors import HierarchyError, ShoalError
 from shoal.recipe.edit import with_hierarchy
 from shoal.reports.svg import columns
-from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Base, Bench, Problem, texts, uploaded
-from shoal.web.views import trees
-from shoal.web.views.counting import class_counts
-from shoal.web.views.place import Place
+from shoal.web.pages.project_page import Base, Bench, Problem, texts, uploaded
+from shoal.web.preview import hierarchy_view
+from shoal.web.preview.class_counts import class_counts
+from shoal.web.preview.place import Place
+from shoal.web.request import Here, needs
 
 router = APIRouter()
 Read = Annotated[Here, needs("project.read")]
@@ -26,7 +26,7 @@ Edit = Annotated[Here, needs("project.edit")]
 @router.get("/projects/{project}/hierarchies")
 def show_hierarchies(here: Read) -> Response:
     bench = Bench(here)
-    lines = trees.hierarchy_lines(bench.place)
+    lines = hierarchy_view.hierarchy_lines(bench.place)
     return bench.page("hierarchies.html", "hierarchies", lines=lines, address=_address, **_counts(here))
 
 
@@ -64,7 +64,7 @@ def show_hierarchy(here: Read, column: str) -> Response:
 
 def _page(here: Here, column: str, problem: Problem | None) -> Response:
     bench = Bench(here)
-    view = trees.tree_view(bench.place, column)
+    view = hierarchy_view.tree_view(bench.place, column)
     return bench.page("hierarchy.html", "hierarchies", problem, view=view, column=column)
 
 
@@ -80,7 +80,7 @@ def change_hierarchy(here: Edit, column: str, base: Base) -> Response:
             return with_hierarchy(place.text, column, None), f"no hierarchy of {column}"
         text, data = _changed(place, column, given, bench.form)
         if data is not None:
-            bench.keep(trees.stored_name(column, data), data)
+            bench.keep(hierarchy_view.stored_name(column, data), data)
         return text, f"hierarchy of {column}: {given.get('do', 'edit')}"
 
     return bench.change(_address(column), base, make, lambda here, problem: _page(here, column, problem))
@@ -89,17 +89,17 @@ def change_hierarchy(here: Edit, column: str, base: Base) -> Response:
 def _changed(place: Place, column: str, given: dict[str, str], form: FormData) -> tuple[str, bytes | None]:
     what = given.get("do", "")
     if what == "suggest":
-        return trees.with_proposal(place, column, given.get("how", ""))
+        return hierarchy_view.with_proposal(place, column, given.get("how", ""))
     if what == "move":
         labels = [one for one in given.get("label", "").split("\n") if one]
         if not labels or not given.get("under"):
             raise HierarchyError("A move needs a label and the group that it goes under: choose both.")
-        return trees.edited(place, column, [trees.moved(one, given["under"]) for one in labels])
+        return hierarchy_view.edited(place, column, [hierarchy_view.moved(one, given["under"]) for one in labels])
     if what == "edit":
         edits = [line.strip() for line in given.get("edits", "").splitlines() if line.strip()]
         if not edits:
             raise HierarchyError("Nothing was changed: write an edit a line, such as 'rename OLD to NEW'.")
-        return trees.edited(place, column, edits)
+        return hierarchy_view.edited(place, column, edits)
     if what == "upload":
         return _uploaded(place, column, form)
     raise HierarchyError("That is no change of a hierarchy: use one of the forms of the page.")
@@ -109,7 +109,7 @@ def _uploaded(place: Place, column: str, form: FormData) -> tuple[str, bytes]:
     file = uploaded(form, "file")
     if file is None:
         raise HierarchyError("No file was chosen: choose a CSV file with one line a value.")
-    return trees.uploaded(place, column, file.file.read())  # no longer than a form may be
+    return hierarchy_view.uploaded(place, column, file.file.read())  # no longer than a form may be
 
 
 def _address(column: str) -> str:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Form, Query
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
-from shoal.web.context import Here, Streams, needs, streams
 from shoal.web.errors import Refused, invalid
 from shoal.web.jobs import queue
-from shoal.web.projects.making import delete_project, files_of, keep_file, make_project, offered, use_offer
+from shoal.web.permissions import ADMIN, AUDITOR, CUSTODIAN
+from shoal.web.projects.project import delete_project, files_of, folder_of, keep_file, make_project, offered, use_offer
 from shoal.web.projects.uploads import INCOMING, Incoming, check_file, receive_form
-from shoal.web.projects.workspace import folder_of
-from shoal.web.store.work import Job, Project
+from shoal.web.questions.log_chain import exported, shown_problem
+from shoal.web.request import Here, Streams, needs, streams
+from shoal.web.store.tables import Job, LogEntry, Project
 
 router = APIRouter()
 
@@ -145,3 +146,47 @@ def _look_at(db: Db, here: Here, project: Project) -> Job:
 
 def _jobs(db: Db, project: str) -> list[Job]:
     return list(db.scalars(select(Job).where(Job.project == project).order_by(Job.created.desc()).limit(20)))
+
+
+# ----------------------------------------
+# The first page: what there is, and what to do next.
+
+
+@router.get("/")
+def home(here: Annotated[Here, needs("home")]) -> Response:
+    first = {ADMIN: "/users", AUDITOR: "/log"}.get(here.me.role, "/releases")
+    if here.me.role != CUSTODIAN:
+        return here.see(first)
+    with here.reading() as db:
+        projects = list(db.scalars(select(Project).order_by(Project.created.desc())))
+    return here.page("home.html", projects=projects)
+
+
+# ----------------------------------------
+# The log: its last lines, whether its chain holds, its head to keep elsewhere, and all of it as a file.
+
+
+_PAGE = 100
+Read = Annotated[Here, needs("log.read")]
+
+
+@router.get("/log")
+def show_log(
+    here: Read, before: Annotated[int | None, Query(ge=1, le=2**62)] = None, check: Literal["all"] | None = None
+) -> Response:
+    # One more than is shown, which the oldest of them follows.
+    chosen = select(LogEntry).order_by(LogEntry.number.desc()).limit(_PAGE + 1)
+    if before is not None:
+        chosen = chosen.where(LogEntry.number < before)
+    checked = here.request.app.state.log.look(here.reading, every=check == "all")
+    with here.reading() as db:
+        lines = list(db.scalars(chosen))
+    problem = shown_problem(lines[::-1]) or checked.problem
+    return here.page("log.html", lines=lines[:_PAGE], checked=checked, problem=problem, every=check == "all")
+
+
+@router.get("/log/file")
+def export_log(here: Read) -> Response:
+    """All lines as a file that ``shoal log verify`` checks."""
+    headers = {"content-disposition": 'attachment; filename="server.log"', "cache-control": "no-store"}
+    return StreamingResponse(exported(here.reading), media_type="application/x-ndjson", headers=headers)

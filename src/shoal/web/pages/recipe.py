@@ -8,14 +8,14 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from starlette.responses import Response
 
-from shoal.errors import RecipeError
-from shoal.web.context import Here, needs
+from shoal.errors import RecipeError, ShoalError
 from shoal.web.errors import missing
-from shoal.web.pages.bench import TABS, Base, Bench, Problem, uploaded, whole
-from shoal.web.pages.meanwhile import difference
-from shoal.web.projects.workspace import Workspace, versions
-from shoal.web.store.people import User
-from shoal.web.views.place import Place
+from shoal.web.pages.project_page import TABS, Base, Bench, Problem, difference, texts, uploaded, whole
+from shoal.web.preview.place import Place
+from shoal.web.preview.values_view import rule_from, values_view, with_rule, with_values, without_rule
+from shoal.web.projects.project import Workspace, versions
+from shoal.web.request import Here, needs
+from shoal.web.store.tables import User
 
 router = APIRouter()
 Read = Annotated[Here, needs("project.read")]
@@ -25,10 +25,10 @@ _LARGEST = 1 << 20
 
 @router.get("/projects/{project}/recipe")
 def show_recipe(here: Read) -> Response:
-    return _page(here, None)
+    return _page_recipe(here, None)
 
 
-def _page(here: Here, problem: Problem | None, typed: str | None = None) -> Response:
+def _page_recipe(here: Here, problem: Problem | None, typed: str | None = None) -> Response:
     bench = Bench(here)
     space = here.workspace
     with here.reading() as db:
@@ -76,7 +76,7 @@ def save_recipe(here: Edit, base: Base, text: Annotated[str, Form()] = "") -> Re
 
     def show(here: Here, problem: Problem | None) -> Response:
         # What was typed stays in its field.
-        return _page(here, None if problem is None else replace(problem, lost=None), None if file else typed)
+        return _page_recipe(here, None if problem is None else replace(problem, lost=None), None if file else typed)
 
     return Bench(here).change("recipe", base, make, show)
 
@@ -90,4 +90,42 @@ def restore(here: Edit, base: Base, version: Annotated[str, Form()], tab: Annota
     def make(place: Place) -> tuple[str, str]:
         return older.text, f"version {version} again"
 
-    return Bench(here).change(tab if tab in dict(TABS) else "recipe", base, make, _page)
+    return Bench(here).change(tab if tab in dict(TABS) else "recipe", base, make, _page_recipe)
+
+
+# ----------------------------------------
+# Research values: what levels are worth to researchers, and rules that experts want kept.
+
+
+@router.get("/projects/{project}/values")
+def show_values(here: Read) -> Response:
+    return _page_values(here, None)
+
+
+def _page_values(here: Here, problem: Problem | None) -> Response:
+    bench = Bench(here)
+    try:
+        view, why = values_view(bench.place), ""
+    except ShoalError as error:
+        view, why = None, str(error)
+    return bench.page("values.html", "values", problem, view=view, why=why, quasi=bench.place.recipe.roles.quasi)
+
+
+@router.post("/projects/{project}/values")
+def change_values(here: Edit, base: Base) -> Response:
+    """Values of a column, a rule more, or a rule less."""
+    given = texts(Bench(here).form)
+
+    def make(place: Place) -> tuple[str, str]:
+        what, column = given.get("do"), given.get("column", "")
+        if what == "rule":
+            text, note = with_rule(place.text, rule_from(given)), f"rule on {column}"
+        elif what == "remove":
+            text, note = without_rule(place.text, whole(given.get("place", ""))), "a rule less"
+        else:
+            text = with_values(place.text, column, [str(one) for one in Bench(here).form.getlist("value")])
+            note = f"values of {column}"
+        values_view(Place(place.folder, text))  # what does not fit the data is told before it is saved
+        return text, note
+
+    return Bench(here).change("values", base, make, _page_values)

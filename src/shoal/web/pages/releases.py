@@ -2,33 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from shoal.errors import ShoalError
-from shoal.web.context import Here, needs
+from shoal.errors import InputError, ShoalError
+from shoal.grammar import target_words
+from shoal.verify.folder import read_manifest
 from shoal.web.errors import Refused
-from shoal.web.keys import kept
+from shoal.web.pages.models import model_words
 from shoal.web.permissions import RESEARCHER
-from shoal.web.projects.dossiers import MEDIA, dossier_of, dossiers_of, make_dossier
 from shoal.web.projects.releases import (
+    MEDIA,
+    dossier_of,
+    dossiers_of,
     file_of_release,
     folder_of_release,
     grant,
     grants,
+    is_signed,
+    make_dossier,
+    packed,
     people_without,
     revoke,
+    sign,
+    signature,
     visible,
 )
-from shoal.web.projects.signing import is_signed, packed, sign, signature
 from shoal.web.projects.uploads import INCOMING
-from shoal.web.store.people import User
-from shoal.web.store.work import Release
-from shoal.web.views.releases import release_view
+from shoal.web.request import Here, needs
+from shoal.web.server_keys import kept
+from shoal.web.store.tables import Release, User
+
+# ----------------------------------------
+# A written release: what it states, what was checked, what it does not protect.
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseView:
+    """A release as its manifest tells it, which is public: counts of suppressed rows are its publisher's alone."""
+
+    statement: str
+    kind: str
+    rows: int
+    classes: int
+    smallest: int
+    verdicts: tuple[tuple[str, ...], ...]
+    not_protected: tuple[str, ...]
+    acknowledged: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, int], ...]
+    signed: bool
+
+
+def release_view(folder: Path, *, signed: bool) -> ReleaseView:
+    """What is known of a release in a folder, and whether it has a signature, which is kept elsewhere."""
+    try:
+        manifest = read_manifest(folder)
+    except OSError:
+        raise InputError("The files of this release are not there any more: run the recipe again.") from None
+    classes = manifest.get("classes") or {}
+    return ReleaseView(
+        statement=manifest["statement"], kind=str(manifest["kind"]), rows=manifest["data"]["rows"],
+        classes=classes.get("count") or 0, smallest=classes.get("smallest") or 0,
+        verdicts=tuple(_verdict(one) for one in manifest["verdicts"]),
+        not_protected=tuple(manifest["not_protected"]), acknowledged=tuple(manifest["acknowledged"]),
+        columns=tuple((str(one["name"]), str(one["role"])) for one in manifest["columns"]),
+        files=tuple((one.name, one.stat().st_size) for one in sorted(folder.iterdir()) if one.is_file()),
+        signed=signed,
+    )  # fmt: skip
+
+
+def _verdict(one: Mapping[str, Any]) -> tuple[str, ...]:
+    target = target_words(one["model"]["name"], one["on"])
+    words = model_words({key: value for key, value in one["model"].items() if key != "on"})
+    return words, target, "holds" if one["holds"] else "fails", _number(one["value"]), _number(one["limit"]), one["by"]
+
+
+def _number(value: Any) -> str:
+    return f"{value:,.4g}" if isinstance(value, int | float) and not isinstance(value, bool) else "–"
+
 
 router = APIRouter()
 # A dossier is a file of its own, with its styles in it; nothing of it may run or reach anywhere.

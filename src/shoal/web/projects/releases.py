@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import io
+import os
+import re
+import tarfile
+import tempfile
+import zipfile
 from pathlib import Path
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Db
 
+from shoal.io.evidence import evidence_of
+from shoal.release.dossier import report
+from shoal.reports.dossier import AUDIENCES, EXTERNAL, FORMATS
+from shoal.vault import signing
 from shoal.web.accounts.users import named
 from shoal.web.errors import conflict, invalid, missing
+from shoal.web.jobs.results import private_of
 from shoal.web.permissions import RESEARCHER, Principal
-from shoal.web.projects.workspace import folder_of
+from shoal.web.projects.project import folder_of
+from shoal.web.request import Here
+from shoal.web.server_keys import SecretRows, ServerKeyring, get, kept, put
 from shoal.web.settings import Settings
-from shoal.web.store.base import now
-from shoal.web.store.people import User
-from shoal.web.store.work import Grant, Release
+from shoal.web.store.tables import Grant, Release, Sealed, User, now
 
 
 def visible(db: Db, me: Principal) -> list[Release]:
@@ -82,3 +93,135 @@ def people_without(db: Db, release: str) -> list[str]:
     having = select(Grant.user).where(Grant.release == release, Grant.revoked.is_(None))
     chosen = select(User.name).where(User.role == RESEARCHER, User.active, User.id.not_in(having)).order_by(User.name)
     return list(db.scalars(chosen))
+
+
+# ----------------------------------------
+# Dossiers of releases that are kept: those made with the run, and made anew for other readers or in another format.
+
+
+MEDIA = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
+_LARGEST = 1 << 28  # bytes of evidence that are unpacked in memory
+
+
+def make_dossier(here: Here, release: Release, audience: str, format: str) -> bytes:
+    """A dossier from what is kept of a release, in the place of the one that was kept for the same readers."""
+    if audience not in AUDIENCES:
+        raise invalid(f"A dossier is for one of: {', '.join(AUDIENCES)}.", "audience")
+    if format not in FORMATS:
+        raise invalid(f"A dossier is written as one of: {', '.join(FORMATS)}.", "format")
+    evidence = None
+    if audience != EXTERNAL:
+        with here.reading() as db:
+            packed = private_of(db, here.keyring, release.id, "evidence")
+        if packed is None:
+            raise conflict("The evidence of this release is not kept here: only an external dossier can be made of it.")
+        evidence = evidence_of(_unpacked(packed), release.name)
+    folder = folder_of_release(release, here.settings)
+    content = report(folder, audience=audience, format=format, evidence=evidence).encode()
+    keyring = here.keyring
+    with here.writing() as db:
+        put(db, keyring, "dossier", f"{release.id}/{_name(audience, format)}", content, release=release.id)
+        here.log(db, "dossier made", release=release.id, audience=audience, format=format)
+    return content
+
+
+def dossier_of(db: Db, keyring: ServerKeyring, release: Release, audience: str, format: str) -> bytes:
+    """A dossier that is kept."""
+    found = private_of(db, keyring, release.id, _name(audience, format))
+    if found is None:
+        raise missing()
+    return found
+
+
+def dossiers_of(db: Db, keyring: ServerKeyring, release: Release) -> list[tuple[str, str]]:
+    """Readers and formats of the dossiers that are kept of a release."""
+    names = set(kept(db, keyring))
+    pairs = [(audience, format) for audience in AUDIENCES for format in FORMATS]
+    return [(one, format) for one, format in pairs if f"dossier/{release.id}/{_name(one, format)}" in names]
+
+
+def _name(audience: str, format: str) -> str:
+    """What a dossier is kept under; nothing else is reached by what somebody types."""
+    if audience not in AUDIENCES or format not in FORMATS:
+        raise missing()
+    return f"dossier/{audience}.{format}"
+
+
+def _unpacked(packed: bytes) -> dict[str, bytes]:
+    """The files of the evidence, which stay in memory."""
+    found: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as content:
+        for one in content:
+            file = content.extractfile(one) if one.isreg() and one.size <= _LARGEST else None
+            if file is not None:
+                found[one.name] = file.read()
+    return found
+
+
+# ----------------------------------------
+# Signatures of releases by the server's key, which is kept sealed and made when it is first needed.
+
+
+_KIND, _PRIVATE, _PUBLIC = "signing", "private", "public"
+PUBLIC_FILE = "signing.pub"
+_HALF = ".incoming-"  # what is called so goes at the next start of a server that was killed meanwhile
+
+
+def sign(here: Here, release: Release) -> str:
+    """Sign a release, and log it; returns the fingerprint of the key.
+
+    The signature is kept with the secrets, so that it is there when its line of the log is, and the key leaves the
+    memory of the server only sealed. All of the release is read before, which takes too long for a transaction.
+    """
+    keyring, folder = here.keyring, folder_of_release(release, here.settings)
+    with here.writing() as db:
+        private = _key(db, keyring)
+    content, found = signing.signature_of(folder, private, "The server's key")
+    with here.writing() as db:
+        put(db, keyring, _KIND, release.id, content, release=release.id)
+        here.log(db, "signed", release=release.id, key=found)
+    return found
+
+
+def _key(db: Db, keyring: ServerKeyring) -> bytes:
+    """The server's key, which is made when it is first needed."""
+    SecretRows(db).lock()  # two who sign first make one key
+    private = get(db, keyring, _KIND, _PRIVATE)
+    if private is None:
+        private, public = signing.new_pair()
+        put(db, keyring, _KIND, _PRIVATE, private)
+        put(db, keyring, _KIND, _PUBLIC, public)
+    return private
+
+
+def is_signed(db: Db, release: Release) -> bool:
+    """Whether a release has a signature."""
+    return db.get(Sealed, f"{_KIND}/{release.id}") is not None
+
+
+def signature(db: Db, keyring: ServerKeyring, release: Release) -> tuple[bytes, bytes] | None:
+    """The signature of a release and the public key that it is checked by; None where nobody signed it."""
+    found, public = get(db, keyring, _KIND, release.id), get(db, keyring, _KIND, _PUBLIC)
+    return None if found is None or public is None else (found, public)
+
+
+def packed(release: Release, folder: Path, signed: tuple[bytes, bytes] | None, to: Path) -> tuple[str, Path]:
+    """A release as one file of a folder, with its signature and the key to check it; and what to call it.
+
+    Whoever sends the file removes it; by its name it goes at the next start of a server that was killed meanwhile.
+    """
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", release.name).strip("-.")[:60] or "release"
+    to.mkdir(mode=0o700, exist_ok=True)
+    descriptor, place = tempfile.mkstemp(prefix=_HALF, suffix=".zip", dir=to)
+    try:
+        with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as content:
+            for one in sorted(folder.iterdir()):
+                if one.is_file() and not one.name.startswith("."):
+                    content.write(one, f"{name}/{one.name}")
+            if signed is not None:
+                content.writestr(f"{name}{signing.SUFFIX}", signed[0])
+                content.writestr(PUBLIC_FILE, signed[1])
+    except BaseException:  # such as a full disk, which half a file would keep full
+        os.unlink(place)
+        raise
+    return f"{name}.zip", Path(place)

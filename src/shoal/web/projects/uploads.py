@@ -24,7 +24,7 @@ from shoal.io.files import extension_of, first_unpacked, is_typed
 from shoal.recipe.sniff import sniff
 from shoal.web.errors import Refused, invalid
 from shoal.web.middleware import TooLarge
-from shoal.web.views.beginnings import whole_lines
+from shoal.web.preview.head import whole_lines
 
 INCOMING = "incoming"  # where files are that have no place yet
 _HALF = ".incoming-"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import context
 
-from shoal.web.store import people, trusted, work  # noqa: F401
-from shoal.web.store.base import Base
+from shoal.web.store import tables  # noqa: F401
+from shoal.web.store.tables import Base
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from shoal.web.store.base import now
+from shoal.web.store.tables import now
 
 revision = "0003"
 down_revision = "0002"

@@ -1,0 +1,1 @@
+"""What is shown of uploaded files, read in a process of its own."""

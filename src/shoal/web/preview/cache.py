@@ -1,0 +1,159 @@
+"""What was read of a file for a page: remembered, read once by those who ask together, and by few at a time.
+
+Reads take memory and time, and whoever waits for one holds a thread that others need. So the line of those who wait has
+an end, none waits for long, and neither a project nor an account takes all the places.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Condition
+from typing import Any, Generic, TypeVar
+
+from shoal.errors import InternalError, MissingExtraError, ShoalError
+from shoal.web.preview.sandbox import TooMuch, Unreadable
+
+_T = TypeVar("_T")
+READING = 2  # at a time, one of each project and of each account
+WAITING, OF_ONE = 24, 16  # threads in line, of the forty that the server has; those of one project or account
+PATIENCE = 15.0  # seconds
+KEPT = 64 << 20  # bytes that the answers of one function take, and what they were asked by
+_AGAIN = 300.0  # seconds after which what took too much is tried again
+_RETRY = 5
+clock = time.monotonic
+
+
+ASKING: ContextVar[Callable[[], str]] = ContextVar("asking", default=str)
+"""Gives the account that asks, known once it was let in; none where no request is answered."""
+_ALL = ""
+
+
+def _parties(whose: str) -> set[str]:
+    """Among whose reads one is counted: all, those of a project, and those of an account."""
+    return {_ALL, whose, ASKING.get()()}
+
+
+class _Line:
+    """Who reads and who waits."""
+
+    def __init__(self) -> None:
+        self.change = Condition()
+        self._reading: Counter[str] = Counter()
+        self._waiting: Counter[str] = Counter()
+
+    def has_room(self, parties: set[str]) -> bool:
+        return all(self._reading[one] < (READING if one == _ALL else 1) for one in parties)
+
+    def wait(self, parties: set[str], ready: Callable[[], bool]) -> None:
+        """Wait until it is so, with ``change`` held; refused where too many wait, or it takes too long."""
+        if ready():
+            return
+        if any(self._waiting[one] >= (WAITING if one == _ALL else OF_ONE) for one in parties):
+            raise _busy()
+        self._waiting.update(parties)
+        try:
+            if not self.change.wait_for(ready, PATIENCE):
+                raise _busy()
+        finally:
+            self._waiting.subtract(parties)
+
+    @contextmanager
+    def reading(self, parties: set[str]) -> Iterator[None]:
+        """Have the place that was waited for; ``change`` is held at its beginning, and not within."""
+        self._reading.update(parties)
+        self.change.release()
+        try:
+            yield
+        finally:
+            self.change.acquire()
+            self._reading.subtract(parties)
+            self._reading, self._waiting = +self._reading, +self._waiting  # who has no part in it is forgotten
+            self.change.notify_all()
+
+
+_LINE = _Line()
+
+
+def _busy() -> Exception:
+    from shoal.web.errors import Refused  # which the process that reads does without
+
+    message = "The server reads other files for pages just now: try again in a few seconds."
+    return Refused(503, "busy", message, headers={"retry-after": str(_RETRY)})
+
+
+@contextmanager
+def turn(whose: str) -> Iterator[None]:
+    """Read something that nobody remembers; ``whose`` is the folder of the project."""
+    parties = _parties(whose)
+    with _LINE.change:
+        _LINE.wait(parties, lambda: _LINE.has_room(parties))
+        with _LINE.reading(parties):
+            yield
+
+
+class Remembered(Generic[_T]):
+    """A function that remembers its last answers, and what it refused; its first argument is whose the file is."""
+
+    def __init__(self, make: Callable[..., _T], most: int) -> None:
+        self._make, self._most = make, most
+        # Answers as bytes, so that somebody knows how many they are.
+        self._known: OrderedDict[tuple[Hashable, ...], tuple[bytes, ShoalError | None, float]] = OrderedDict()
+        self._under_way: set[Hashable] = set()
+
+    def __call__(self, *given: Hashable) -> _T:
+        parties = _parties(str(given[0]))
+        with _LINE.change:
+            _LINE.wait(
+                parties, lambda: self._knows(given) or (given not in self._under_way and _LINE.has_room(parties))
+            )
+            if not self._knows(given):
+                self._read(parties, given)
+            found, error, _ = self._known[given]
+            self._known.move_to_end(given)
+        if error is not None:
+            raise error.with_traceback(None)
+        return pickle.loads(found)  # type: ignore[no-any-return]
+
+    def forget(self, *given: Hashable) -> None:
+        """Read it again when somebody asks next."""
+        with _LINE.change:
+            self._known.pop(given, None)
+
+    def _knows(self, given: tuple[Hashable, ...]) -> bool:
+        """Whether there is an answer that still holds."""
+        if given in self._known and self._known[given][2] < clock():
+            del self._known[given]
+        return given in self._known
+
+    def _read(self, parties: set[str], given: tuple[Any, ...]) -> None:
+        answer: tuple[bytes, ShoalError | None, float]
+        self._under_way.add(given)
+        try:
+            with _LINE.reading(parties):
+                try:
+                    answer = (pickle.dumps(self._make(*given)), None, float("inf"))
+                except (InternalError, MissingExtraError, Unreadable):  # which somebody may put right
+                    raise
+                except ShoalError as error:
+                    until = clock() + _AGAIN if isinstance(error, TooMuch) else float("inf")
+                    answer = (b"", error, until)
+        finally:
+            self._under_way.discard(given)
+        self._known[given] = answer
+        while len(self._known) > self._most or (len(self._known) > 1 and self._taken() > KEPT):
+            self._known.popitem(last=False)
+
+    def _taken(self) -> int:
+        """Bytes of what is remembered; recipes, by which answers are found, may be longer than these."""
+        texts = (one for given in self._known for one in given if isinstance(one, bytes | str))
+        return sum(map(len, texts)) + sum(len(answer) for answer, _, _ in self._known.values())
+
+
+def remembered(most: int) -> Callable[[Callable[..., _T]], Remembered[_T]]:
+    """Remember the last answers of a function, which asks no other that is remembered."""
+    return lambda make: Remembered(make, most)

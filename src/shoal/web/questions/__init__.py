@@ -1,0 +1,1 @@
+"""Questions to the trusted side, what they cost, and what was answered."""
