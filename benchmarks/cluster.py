@@ -17,7 +17,6 @@ from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.cluster.upc import UPC
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.mondrian import Mondrian
-from shoal.catalogue import load
 from shoal.data.build import build_table
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
@@ -26,6 +25,7 @@ from shoal.io.census import generate
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
+from shoal.registry import load
 
 QUASI = (
     "age", "sex", "region", "marital_status", "education", "occupation", "industry", "postcode", "visits",

@@ -44,12 +44,12 @@ def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
     """Group Adult once to warm up and once to time; loss of the groups, seconds and peak of memory of this process."""
     from shoal.algorithms.base import Problem
     from shoal.algorithms.polish import outcome
-    from shoal.catalogue import make
     from shoal.data.keys import Keys
     from shoal.engines.memory import MemoryEngine
     from shoal.models.feasibility import whole_reference
     from shoal.models.judge import Judge
     from shoal.recipe.source import read
+    from shoal.registry import make
 
     quasi = NINE if labels else EIGHT
     files = {name: str(ADULT.parent / f"adult_hierarchy_{name}.csv") for name in quasi} if labels else {}

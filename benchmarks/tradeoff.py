@@ -22,9 +22,9 @@ from rich.table import Table as Shown
 
 import shoal
 from benchmarks.harness import ADULT, ADULT_COLUMNS
-from shoal.catalogue import make
 from shoal.data.table import Table
 from shoal.errors import ShoalError
+from shoal.registry import make
 from shoal.utility.count_queries import answer
 from shoal.utility.queries import RandomQueries
 from shoal.utility.reading import read_release

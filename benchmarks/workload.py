@@ -17,8 +17,8 @@ from rich.table import Table as Shown
 
 import shoal
 from benchmarks.harness import ADULT, ADULT_COLUMNS
-from shoal.catalogue import make
 from shoal.data.table import Table
+from shoal.registry import make
 from shoal.results import Release
 from shoal.utility.classifiers import Classifiers
 from shoal.utility.count_queries import answer

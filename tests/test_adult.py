@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.catalogue import make
 from shoal.data.table import Table
+from shoal.registry import make
 from shoal.verify.recheck import recheck
 
 COLUMNS = [

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import shoal
-from shoal.catalogue import register
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InputError, MissingExtraError, ParameterError, UserError
+from shoal.registry import register
 from shoal.release.compare import run as module
 from shoal.release.compare.figures import Axis, distances, find_axis, pareto, ranked
 from shoal.release.compare.points import Grid, Outcome, Point, evaluations
@@ -324,11 +324,11 @@ class Exact(Evaluation):
 
 
 def test_evaluations_stand_beside_the_axes_or_are_one(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal import catalogue
+    from shoal import registry
 
-    monkeypatch.setitem(catalogue._TABLE, "evaluation", dict(catalogue._TABLE.get("evaluation", {})))
+    monkeypatch.setitem(registry._TABLE, "evaluation", dict(registry._TABLE.get("evaluation", {})))
     register("evaluation", "exact", f"{__name__}:Exact", "Share of exact cells.")
-    monkeypatch.setattr("shoal.catalogue.load", loads(catalogue.load))
+    monkeypatch.setattr("shoal.registry.load", loads(registry.load))
     arguments: dict[str, Any] = {"grid": {"k": [2, 20]}, "acknowledge": ACCEPTED, "seed": 1}
     beside = shoal.compare(table, **arguments, evaluate=["exact"])
     assert beside.evaluated == {"exact": "up"}

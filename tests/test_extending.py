@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.version import VERSION
+from shoal.registry import VERSION
 
 ROOT = Path(__file__).parents[1]
 FILE = re.compile(r'^```(?:toml|python) title="([^"]+)"\n(.*?)^```', re.DOTALL | re.MULTILINE)

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.catalogue import load, names
 from shoal.errors import ParameterError, VerificationError
 from shoal.models.base import Model, Reference, Rule, size_rule
+from shoal.registry import load, names
 from shoal.verify.facts import Sample
 from shoal.verify.recheck import recheck
 from shoal.verify.report import Outcome

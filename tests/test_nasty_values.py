@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError, UserError
+from shoal.registry import make
 from shoal.release.write import read_tables
 from shoal.verify.recheck import recheck
 

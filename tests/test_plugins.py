@@ -15,13 +15,13 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import catalogue
+from shoal import registry
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.catalogue import GROUPS, OURS
 from shoal.cli.main import execute
 from shoal.errors import InputError, ParameterError
 from shoal.recoding.kinds import RANDOMISED, Kind
 from shoal.recoding.recodings import FullDomain
+from shoal.registry import GROUPS, OURS
 
 MEASURE = '''
 from dataclasses import dataclass
@@ -58,10 +58,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         (info / "entry_points.txt").write_text("\n".join(lines), "utf-8")
         (tmp_path / "site" / f"{module}.py").write_text(code, "utf-8")
         modules.append(module)
-        catalogue._installed.cache_clear()
+        registry._installed.cache_clear()
 
     yield put
-    catalogue._installed.cache_clear()
+    registry._installed.cache_clear()
     for module in modules:
         sys.modules.pop(module, None)
 
@@ -80,14 +80,14 @@ def demo(folder: Path) -> tuple[int, str, str]:
 @pytest.mark.parametrize("kind", GROUPS)
 def test_a_name_is_listed_without_loading_its_code(kind: str, install: Install) -> None:
     install("shoal-mine", {GROUPS[kind]: {"mine": "shoal_mine:Mine"}}, "raise RuntimeError")
-    assert "mine" in catalogue.names(kind)
-    assert catalogue.origin(kind, "mine") == "shoal-mine 1.5"
+    assert "mine" in registry.names(kind)
+    assert registry.origin(kind, "mine") == "shoal-mine 1.5"
     assert "shoal_mine" not in sys.modules
 
 
 def test_built_ins_are_ours() -> None:
     for kind in ("algorithm", "model", "measure", "attack", "engine", "evaluation"):
-        assert {catalogue.origin(kind, name) for name in catalogue.names(kind)} == {OURS}
+        assert {registry.origin(kind, name) for name in registry.names(kind)} == {OURS}
 
 
 def test_lists_say_where_a_name_comes_from(install: Install) -> None:
@@ -136,13 +136,13 @@ def test_one_that_does_not_load_breaks_nothing_else(
     install("shoal-mine", {"shoal.measures": {"mine": target}}, code)
     sentence = f"The measure 'mine' of shoal-mine 1.5 {why}: repair or uninstall that distribution."
     status, out, err = run("list", "measures", "--json")
-    names = [name for name in catalogue.names("measure") if name != "mine"]
+    names = [name for name in registry.names("measure") if name != "mine"]
     assert (status, [one["name"] for one in json.loads(out)["measures"]]) == (0, names)
     assert err == f"warning: {sentence}\n"
     assert demo(tmp_path)[::2] == (0, f"warning: {sentence}\n")
     assert run("measure", tmp_path / "out", "lm")[::2] == (0, "")
     with pytest.raises(InputError) as refused:
-        catalogue.load("measure", "mine")
+        registry.load("measure", "mine")
     assert (str(refused.value), refused.value.exit_code) == (sentence, 2)
 
 
@@ -161,7 +161,7 @@ def test_a_measure_that_fails_stops_no_release(ending: str, why: str, install: I
     left_out = f"failed ({why}) and is left out: repair or uninstall that distribution."
     assert demo(tmp_path)[::2] == (0, f"warning: The measure 'mine' of shoal-mine 1.5 {left_out}\n")
     measured = json.loads(run("measure", tmp_path / "out", "--json")[1])["measures"]
-    assert list(measured) == [name for name in catalogue.names("measure") if name != "mine"]
+    assert list(measured) == [name for name in registry.names("measure") if name != "mine"]
 
 
 ATTACK = '''
@@ -209,13 +209,13 @@ def test_a_list_of_names_that_cannot_be_read_spoils_no_other(install: Install, t
     sentence = "What stranger 1.5 brings cannot be read (TypeError): repair or uninstall that distribution."
     assert (status, err) == (0, f"warning: {sentence}\n")
     assert [one["origin"] for one in json.loads(out)["measures"] if one["name"] == "mine"] == ["shoal-mine 1.5"]
-    assert len(catalogue.names("paper")) == 5
+    assert len(registry.names("paper")) == 5
 
 
 def test_a_distribution_that_does_not_say_its_name_has_none(install: Install, tmp_path: Path) -> None:
     install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}})
     (tmp_path / "site" / "shoal_mine-1.5.dist-info" / "METADATA").unlink()
-    assert catalogue.origin("measure", "mine") == "an unnamed distribution"
+    assert registry.origin("measure", "mine") == "an unnamed distribution"
 
 
 def test_one_that_does_not_load_is_refused_where_it_is_named(install: Install, tmp_path: Path) -> None:
@@ -236,9 +236,9 @@ def test_a_name_of_ours_cannot_be_taken(install: Install, tmp_path: Path) -> Non
     install("shoal-mine", {"shoal.measures": {"c-avg": "shoal_mine:Mine"}}, "raise RuntimeError")
     sentence = f"The measure 'c-avg' is claimed by both {OURS} and shoal-mine 1.5: uninstall one of the two."
     with pytest.raises(InputError) as refused:
-        catalogue.load("measure", "c-avg")
+        registry.load("measure", "c-avg")
     assert str(refused.value) == sentence
-    assert "c-avg" not in catalogue.names("measure")
+    assert "c-avg" not in registry.names("measure")
     assert demo(tmp_path)[::2] == run("list", "measures")[::2] == (0, f"warning: {sentence}\n")
 
 
@@ -246,21 +246,21 @@ def test_two_plug_ins_cannot_share_a_name(install: Install) -> None:
     install("shoal-yours", {"shoal.measures": {"mine": "shoal_yours:Mine"}}, version="2")
     install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}, "shoal.attacks": {"mine": "shoal_mine:Mine"}})
     with pytest.raises(InputError, match=r"'mine' is claimed by both shoal-mine 1\.5 and shoal-yours 2: uninstall one"):
-        catalogue.make("measure", {"name": "mine"})
-    assert "mine" not in catalogue.names("measure")
-    assert "mine" in catalogue.names("attack")
+        registry.make("measure", {"name": "mine"})
+    assert "mine" not in registry.names("measure")
+    assert "mine" in registry.names("attack")
 
 
 def test_a_program_cannot_take_the_name_of_a_plug_in(install: Install) -> None:
     install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}})
     with pytest.raises(ParameterError, match="already registered"):
-        catalogue.register("measure", "mine", "somewhere:Mine", "Mine.")
+        registry.register("measure", "mine", "somewhere:Mine", "Mine.")
 
 
 def test_an_unknown_name_may_be_that_of_a_plug_in(install: Install) -> None:
     install("shoal-mine", {"shoal.measures": {"largest-class": "shoal_mine:Mine"}}, "raise RuntimeError")
     with pytest.raises(ParameterError, match="Did you mean 'largest-class'"):
-        catalogue.load("measure", "largest-clas")
+        registry.load("measure", "largest-clas")
 
 
 def test_the_first_of_two_versions_on_the_path_counts(
@@ -272,9 +272,9 @@ def test_the_first_of_two_versions_on_the_path_counts(
     (older / "METADATA").write_text("Metadata-Version: 2.1\nName: shoal-mine\nVersion: 1.0\n", "utf-8")
     (older / "entry_points.txt").write_text("[shoal.measures]\nmine = shoal_mine:Mine\n", "utf-8")
     monkeypatch.setattr(sys, "path", [*sys.path, str(older.parent)])
-    catalogue._installed.cache_clear()
-    assert catalogue.origin("measure", "mine") == "shoal-mine 1.5"
-    assert catalogue.load("measure", "mine").name == "mine"
+    registry._installed.cache_clear()
+    assert registry.origin("measure", "mine") == "shoal-mine 1.5"
+    assert registry.load("measure", "mine").name == "mine"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make, names
 from shoal.cli.targets import Keeping, Reading, Roles, open_target
 from shoal.io.census_hierarchies import hierarchies
+from shoal.registry import make, names
 from shoal.release.explain import explain
 from shoal.release.run import verify_release
 from shoal.risk.assess import assess

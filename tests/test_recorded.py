@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.catalogue import names
+from shoal.registry import names
 from shoal.vault import seal
 from tests.conftest import THOROUGH
 from tests.recorded import answers

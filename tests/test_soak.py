@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.catalogue import names
+from shoal.registry import names
 from shoal.vault import seal
 from tests.conftest import many
 from tests.soak.cases import ALGORITHMS, Case, Column, make

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.catalogue import names
+from shoal.registry import names
 
 ROOT = Path(__file__).parents[1]
 # Runs commands one after the other in one process, and prints how each ended.

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.prices import prices_of, quasi_weights
-from shoal.catalogue import load, make
 from shoal.cli.main import execute
 from shoal.data.table import Table
 from shoal.data.workload import Cuts
 from shoal.errors import DomainError, InputError, ParameterError, SchemaError, UserError
 from shoal.recipe.recipe import dump_recipe, parse_recipe
+from shoal.registry import load, make
 from shoal.utility.base import search_prices
 from shoal.utility.features import Boundaries, kept_share
 from shoal.utility.reading import read_release

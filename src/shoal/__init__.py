@@ -24,7 +24,7 @@ _HOMES = {
     "open_rows": "shoal.release.run",
     "workload_gain": "shoal.release.compare.sweep",
     "verify_release": "shoal.release.run",
-    "connect": "shoal.remote",
+    "connect": "shoal.client",
     "report": "shoal.release.dossier",
     "attack": "shoal.risk.attacks.run",
     "attack_frame": "shoal.risk.attacks.files",
@@ -104,7 +104,7 @@ _HOMES = {
     "Personalised": "shoal.models.personalised",
     "MInvariance": "shoal.models.personalised",
 }
-_ALSO = {"ShoalError": "shoal.errors", "VERSION": "shoal.version"}
+_ALSO = {"ShoalError": "shoal.errors", "VERSION": "shoal.registry"}
 
 __all__ = [*_HOMES, *_ALSO]
 

@@ -9,8 +9,8 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shoal.catalogue import load, make, names
 from shoal.errors import ParameterError
+from shoal.registry import load, make, names
 
 
 def split_columns(text: str | None, option: str = "--columns") -> list[str] | None:

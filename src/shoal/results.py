@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.catalogue import load
 from shoal.data.table import html_table
 from shoal.grammar import target_words
 from shoal.recoding.secrets import MappingTable as MappingTable
 from shoal.recoding.secrets import Secret
+from shoal.registry import load
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,12 +15,12 @@ from shoal.algorithms import aims
 from shoal.algorithms import polish as polishing
 from shoal.algorithms.aims import PROTECTION, Aim, Target, read_aim
 from shoal.algorithms.polish import polish
-from shoal.catalogue import make
 from shoal.errors import ParameterError
 from shoal.kernels import _native
 from shoal.kernels.cluster.groups import make_groups
 from shoal.kernels.cores import use_cores
 from shoal.recoding.recodings import Grouping
+from shoal.registry import make
 from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.algorithms.cluster.test_upc import blocks_of, with_policies
 from tests.algorithms.lattice.lattices import Case as Made

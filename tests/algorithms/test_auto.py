@@ -10,9 +10,9 @@ import pytest
 import shoal
 from shoal.algorithms.auto import Auto, portfolio
 from shoal.algorithms.polish import outcome
-from shoal.catalogue import make
 from shoal.data.table import take_rows
 from shoal.errors import ParameterError
+from shoal.registry import make
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.test_polish import people
 

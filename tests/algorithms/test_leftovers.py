@@ -14,7 +14,6 @@ import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.leftovers import settle_leftovers
 from shoal.algorithms.partitioned import grouped_in_parts
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
@@ -23,6 +22,7 @@ from shoal.models.judge import Judge
 from shoal.models.suppression import enforce
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.registry import make
 from shoal.utility.loss import LossMetric
 
 QUASI = ["age", "sex", "region", "education"]

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.mondrian import Mondrian
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
@@ -24,6 +23,7 @@ from shoal.models.judge import Judge
 from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import CellGrouping, Grouping
+from shoal.registry import make
 from tests.algorithms.lattice import lattices
 from tests.table import random_tables
 

@@ -12,12 +12,12 @@ import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.partitioned import grouped_in_parts, halved, leaf_of_rows
-from shoal.catalogue import make
 from shoal.data.table import part_of
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
 from shoal.io.evidence import read_evidence
 from shoal.recoding.recodings import Grouping
+from shoal.registry import make
 from tests.algorithms.test_leftovers import Parted, asked, held
 from tests.engines.alike import outcome
 from tests.engines.test_duckdb import census

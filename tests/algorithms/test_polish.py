@@ -18,7 +18,6 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import mend
 from shoal.algorithms.polish import polish
 from shoal.algorithms.prices import prices_of
-from shoal.catalogue import load, make
 from shoal.data.classes import RowIds
 from shoal.data.workload import Cuts
 from shoal.engines.memory import MemoryRows
@@ -29,6 +28,7 @@ from shoal.kernels.cluster.polish import Limits, Scene, improve
 from shoal.kernels.cores import use_cores
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.registry import load, make
 from tests.algorithms.lattice.lattices import ENGINE, Case
 
 MODELS: list[list[dict[str, Any]]] = [

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.r_tree import RPlusTree
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import ParameterError
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.registry import make
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import load
 from shoal.data.keys import Keys
 from shoal.errors import ParameterError
 from shoal.recoding.kinds import GENERALISED
+from shoal.registry import load
 from shoal.risk.attacks.base import AttackFigure, clustered
 from shoal.risk.attacks.case import AttackCase
 from shoal.risk.attacks.classes import Background

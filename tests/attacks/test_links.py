@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.recoding.randomised import describe_randomised
 from shoal.recoding.recodings import Bucketed, Redrawn
+from shoal.registry import make
 from shoal.results import Release
 from shoal.risk.attacks.bucketised import relinking
 from shoal.risk.attacks.randomised import link_values, recover_vectors

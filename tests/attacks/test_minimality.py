@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError
+from shoal.registry import make
 from shoal.results import Release
 from shoal.risk.attacks.run import attack
 from tests.algorithms.lattice.lattices import MODELS, cases

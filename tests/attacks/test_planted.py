@@ -19,7 +19,6 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import names
 from shoal.data.column import Column
 from shoal.data.keys import Keys
 from shoal.data.table import Table
@@ -27,6 +26,7 @@ from shoal.engines.memory import MemoryRows
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Bucketed, FullDomain, Grouping
+from shoal.registry import names
 from shoal.risk.attacks import decoding as matching
 from shoal.risk.attacks.base import AttackFigure
 from shoal.risk.attacks.bucketised import relinking

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal import catalogue
+from shoal import registry
 from tests.cli.conftest import recipe_text
 
 RELEASE = {
@@ -63,7 +63,7 @@ def test_run_repeats_the_demo_byte_for_byte(shoal, census: Path) -> None:
     assert result.code == 0
     assert set(result.json) == RELEASE
     assert result.json["rows"] == 400
-    assert set(result.json["measures"]) == set(catalogue.names("measure"))
+    assert set(result.json["measures"]) == set(registry.names("measure"))
     assert all(set(score) == SCORE for score in result.json["measures"].values())
     assert all(verdict["holds"] for verdict in result.json["verdicts"])
     assert (census / "out" / "release.csv").read_bytes() == before
@@ -174,7 +174,7 @@ def test_measure_of_a_recipe_and_of_its_release_agree(shoal, census: Path) -> No
     made = shoal("measure", census / "out.source" / "recipe.toml", "--json").json
     recorded = shoal("measure", census / "out", "--json").json
     assert made["measures"] == recorded["measures"]
-    assert list(made["measures"]) == catalogue.names("measure")
+    assert list(made["measures"]) == registry.names("measure")
 
 
 def test_measure_by_name(shoal, census: Path) -> None:
@@ -213,7 +213,7 @@ def test_check_describes_every_column(shoal, census: Path) -> None:
 
 @pytest.mark.parametrize("what", ["algorithms", "models", "measures", "evaluations", "engines"])
 def test_list(shoal, what: str) -> None:
-    names = catalogue.names(what.removesuffix("s"))
+    names = registry.names(what.removesuffix("s"))
     assert [entry["name"] for entry in shoal("list", what, "--json").json[what]] == names
     text = shoal("list", what).out
     assert all(name in text for name in names)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from shoal import catalogue
+from shoal import registry
 from shoal.cli import console
 from shoal.cli.main import app
 from tests.cli.conftest import PATIENTS, recipe_text
@@ -89,7 +89,7 @@ def test_all_measures_are_there_on_demand(shoal: Shoal, tmp_path: Path) -> None:
     path = written(tmp_path)
     few, all_of_them = shoal("run", path), shoal("run", path, "--replace", "--measures")
     assert not [name for name in ("c-avg", "entropy ", "mpm") if name in few.out]
-    assert not [name for name in catalogue.names("measure") if name not in all_of_them.out]
+    assert not [name for name in registry.names("measure") if name not in all_of_them.out]
 
 
 def test_piped_output_is_plain(shoal: Shoal, tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_piped_output_is_plain(shoal: Shoal, tmp_path: Path) -> None:
 
 def test_models_are_listed_with_their_parameters(shoal: Shoal) -> None:
     found = {one["name"]: one["parameters"] for one in shoal("list", "models", "--json").json["models"]}
-    assert set(found) == set(catalogue.names("model"))
+    assert set(found) == set(registry.names("model"))
     for name, given in found.items():
-        assert set(given) == {one.name for one in dataclasses.fields(catalogue.load("model", name))}
+        assert set(given) == {one.name for one in dataclasses.fields(registry.load("model", name))}
     assert found["k"] == {"k": None}
     assert "t, distance" in shoal("list", "models").out
 

@@ -15,7 +15,7 @@ from shoal.cli.console import clean, figure, model_label, plain
 from shoal.cli.main import main
 from shoal.errors import ParameterError
 from shoal.grammar import pairs, parse_hierarchy, parse_model, split_columns, typed_value
-from shoal.version import VERSION
+from shoal.registry import VERSION
 from tests.cli.conftest import PATIENTS, recipe_text
 
 HEAVY = {"polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy"}

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 import shoal
-from shoal.catalogue import make
+from shoal.registry import make
 from tests.conftest import THOROUGH
 
 Spec = dict[str, Any]

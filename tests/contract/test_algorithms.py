@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import load, make, names
 from shoal.errors import InfeasibleError, ParameterError
+from shoal.registry import load, make, names
 from shoal.release.write import read_release
 from shoal.verify.recheck import recheck
 from tests.contract.examples import (

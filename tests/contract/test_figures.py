@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import names
+from shoal.registry import names
 from shoal.results import Score
 from shoal.risk.attacks.base import AttackResult
 from shoal.utility.reading import Finding

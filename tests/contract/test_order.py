@@ -8,7 +8,7 @@ from functools import cache
 import polars as pl
 import pytest
 
-from shoal.catalogue import names
+from shoal.registry import names
 from tests.contract.examples import ALGORITHMS, QUASI, Spec, label, people, release, some
 
 # Who look at sensitive values by definition, and what for. All others are blind to them under a model of sizes.

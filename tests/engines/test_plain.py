@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
-from shoal.catalogue import load, make, names
 from shoal.data.classes import Cells, Everybody, RowIds, Split, Together
 from shoal.data.keys import Keys
 from shoal.data.rows import Rows, in_memory
@@ -24,6 +23,7 @@ from shoal.models.judge import Judge
 from shoal.models.suppression import enforce, other_references, split_verdicts
 from shoal.recipe.source import read
 from shoal.recoding.recoded import Released, apply_recoding
+from shoal.registry import load, make, names
 from tests.algorithms.lattice.lattices import Case, cases
 from tests.engines.plain import PlainEngine, PlainRows
 

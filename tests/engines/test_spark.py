@@ -193,7 +193,7 @@ def test_a_run_of_few_rows_has_files_without_any(spark: Any, tmp_path: Path) -> 
 
 
 def test_one_function_brings_anything_to_the_driver() -> None:
-    used, files = [], ("spark", "views", "spread", "filed", "cluster")
+    used, files = [], ("spark", "spark_tasks", "spark_files", "spark_session")
     for name in (*(f"engines/{one}.py" for one in files), "release/spark.py"):
         for node in ast.walk(ast.parse((SOURCE / name).read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef):

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import load
 from shoal.errors import InputError, ParameterError
+from shoal.registry import load
 from shoal.utility.classifiers import LEARNERS, Classifiers, moments, naive_bayes, train_and_score
 from shoal.utility.features import Rows, frame_features
 from shoal.utility.holdout import split

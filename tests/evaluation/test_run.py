@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal import catalogue
+from shoal import registry
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.utility.association_rules import AssociationRules
 from shoal.utility.count_queries import CountQueries
@@ -23,10 +23,10 @@ def stubs(monkeypatch: pytest.MonkeyPatch) -> None:
 
     table = {
         name: target
-        for name, target in catalogue._TABLE["evaluation"].items()
+        for name, target in registry._TABLE["evaluation"].items()
         if name in (CountQueries.name, AssociationRules.name)
     }
-    monkeypatch.setitem(catalogue._TABLE, "evaluation", table)
+    monkeypatch.setitem(registry._TABLE, "evaluation", table)
     monkeypatch.setattr(AssociationRules, "run", missing)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import load, make
 from shoal.data.classes import RowIds
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
@@ -19,6 +18,7 @@ from shoal.recipe.source import read
 from shoal.recoding.cells import IntervalCells
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.registry import load, make
 from shoal.results import Score
 from shoal.risk.classes import group_table
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from shoal.catalogue import make
 from shoal.data.table import Table
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recipe.source import read
+from shoal.registry import make
 from tests.golden.build import ENGINE
 
 COLUMNS = [

@@ -12,13 +12,13 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.incognito import Incognito
 from shoal.algorithms.lattice.optimal import Optimal
 from shoal.algorithms.lattice.samarati import Samarati
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recipe.source import read
+from shoal.registry import make
 from tests.golden import data
 from tests.golden.build import ENGINE
 from tests.golden.test_full_domain import HIERARCHIES, MINIMAL

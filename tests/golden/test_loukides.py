@@ -14,7 +14,6 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.toc import TOC, delta_candidates
 from shoal.algorithms.cluster.upc import UPC
 from shoal.algorithms.prices import prices_of, quasi_columns, weighted
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
@@ -24,6 +23,7 @@ from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
+from shoal.registry import make
 from tests.golden import data
 from tests.golden.build import ENGINE, cells, release, score
 

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.catalogue import make
 from shoal.data.classes import RowIds
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError
@@ -19,6 +18,7 @@ from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.models.suppression import enforce
 from shoal.recipe.source import read
+from shoal.registry import make
 from tests.golden import data
 from tests.golden.build import ENGINE, judged, judged_release, of_groups, printed, release
 

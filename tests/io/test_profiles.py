@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from shoal.catalogue import names
 from shoal.errors import ParameterError, RecipeError
 from shoal.models.refusals import BY_COLUMN, plain_codes
 from shoal.recipe.profiles import named_profile
 from shoal.recipe.recipe import Recipe, dump_recipe, parse_recipe
+from shoal.registry import names
 from shoal.release.run import run
 
 RECIPE = """\

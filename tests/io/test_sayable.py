@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make
+from shoal.registry import make
 
 
 @pytest.mark.parametrize("model", [shoal.Variance(v=25.0, on="s"), shoal.KE(k=2, e=25.0, on="s")])

@@ -19,7 +19,6 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.prices import prices_of
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
@@ -29,6 +28,7 @@ from shoal.kernels.mondrian import STEPS
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recipe.source import read
+from shoal.registry import make
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import sensitive_codes
-from shoal.catalogue import make
 from shoal.data.classes import RowIds
 from shoal.engines.memory import MemoryEngine
 from shoal.kernels import _native
 from shoal.kernels.rules import DISTINCT
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.registry import make
 from tests.table.random_tables import Case, cases, groupings
 
 ENGINE = MemoryEngine()

@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from shoal import catalogue
+from shoal import registry
 from shoal.errors import ParameterError
 from shoal.models.refusals import plain_codes
 from shoal.recoding.kinds import (
@@ -28,12 +28,12 @@ from shoal.recoding.kinds import (
 )
 from shoal.verify.manifest import KINDS as VERIFIED
 
-KINDS = [named(name) for name in catalogue.names("kind")]
+KINDS = [named(name) for name in registry.names("kind")]
 
 
 def test_the_catalogue_and_the_verifier_know_the_same_kinds() -> None:
-    assert [kind.name for kind in KINDS] == catalogue.names("kind")
-    assert set(catalogue.names("kind")) == set(VERIFIED)
+    assert [kind.name for kind in KINDS] == registry.names("kind")
+    assert set(registry.names("kind")) == set(VERIFIED)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -62,7 +62,7 @@ def test_what_a_kind_names_can_be_called(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_attacks_and_measures_apply_by_what_a_kind_has(kind: Kind) -> None:
-    attacks = [catalogue.load("attack", name) for name in catalogue.names("attack")]
+    attacks = [registry.load("attack", name) for name in registry.names("attack")]
     assert [attack.name for attack in attacks if kind.has(attack.aim)]
     for attack in attacks:
         assert kind.has(attack.aim) == (attack.aim not in kind.lacks)
@@ -72,15 +72,15 @@ def test_attacks_and_measures_apply_by_what_a_kind_has(kind: Kind) -> None:
 
 
 def test_every_trait_is_looked_at_and_some_kind_has_it() -> None:
-    aims = {catalogue.load("attack", name).aim for name in catalogue.names("attack")}
+    aims = {registry.load("attack", name).aim for name in registry.names("attack")}
     assert all(any(kind.has(trait) for kind in KINDS) for trait in Trait)
-    needs = {catalogue.load("measure", name).needs for name in catalogue.names("measure")}
+    needs = {registry.load("measure", name).needs for name in registry.names("measure")}
     assert needs == {Trait.COVERING, Trait.ALIKE, Trait.NOISE}
     assert aims | needs == set(Trait)
 
 
 def test_algorithms_make_kinds_whose_codes_are_known() -> None:
-    made = {catalogue.load("algorithm", name).kind for name in catalogue.names("algorithm")}
+    made = {registry.load("algorithm", name).kind for name in registry.names("algorithm")}
     assert made == set(KINDS)
     assert {kind.code for kind in KINDS} - {None} <= set(plain_codes())
 
@@ -116,9 +116,9 @@ def test_codes_say_what_they_leave_open() -> None:
 def test_a_plug_in_kind_is_one_object_and_one_line() -> None:
     mine = dataclasses.replace(MICROAGGREGATED, name="rounded", exact="rounded")
     globals()["MINE"] = mine
-    catalogue.register("kind", "rounded", f"{__name__}:MINE", "Rounded values.")
+    registry.register("kind", "rounded", f"{__name__}:MINE", "Rounded values.")
     try:
         assert named("rounded") is mine
         assert made_of({"kind": "rounded"}).has(Trait.CENTROIDS)
     finally:
-        catalogue._TABLE["kind"].pop("rounded")
+        registry._TABLE["kind"].pop("rounded")

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.catalogue import load, names
 from shoal.data.table import with_crowd
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
@@ -19,6 +18,7 @@ from shoal.recipe.source import read
 from shoal.recoding.lattice import top_level
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
+from shoal.registry import load, names
 from shoal.results import Score
 from tests.measures.naive import NaiveRelease
 from tests.table.random_tables import Case, cases, groupings

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import load
 from shoal.data.policies import policy_of, set_policies
 from shoal.engines.memory import MemoryRows
 from shoal.recipe.source import read
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
+from shoal.registry import load
 from shoal.results import Score
 from tests.measures.naive import NaiveRelease
 from tests.models.test_ranges import policies

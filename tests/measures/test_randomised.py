@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.links.random import RandomAnonymisation
-from shoal.catalogue import load, names
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.recipe.source import read
@@ -23,6 +22,7 @@ from shoal.recoding.kinds import RANDOMISED
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
+from shoal.registry import load, names
 from shoal.results import Score
 from shoal.risk.attacks.randomised import recover
 from shoal.utility import posterior as exact

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.catalogue import make
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
+from shoal.registry import make
 from shoal.utility.association import Joints, association, association_weights, pairs
 from shoal.utility.research_value import ResearchValue
 from tests.table.random_tables import hierarchy_rows

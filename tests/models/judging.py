@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import make
 from shoal.data.classes import ClassMap, Everybody, RowIds
 from shoal.data.keys import Keys
 from shoal.data.table import Table
@@ -20,6 +19,7 @@ from shoal.recipe.source import read
 from shoal.recoding.publish import Output, publish
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.registry import make
 from shoal.release.manifest import describe
 from shoal.verify.gate import gate
 from shoal.verify.report import GateCase, Verdict

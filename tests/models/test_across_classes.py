@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import load, names
 from shoal.cli.main import execute
 from shoal.errors import GateError, InfeasibleError, ParameterError, RefusalError, SchemaError
 from shoal.models import suppression
 from shoal.models.base import Model
 from shoal.models.suppression import judge_people
+from shoal.registry import load, names
 from shoal.results import Release
 from shoal.verify.terms.base import term_of
 from tests.conftest import many

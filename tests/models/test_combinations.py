@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import load, make, names
 from shoal.errors import InfeasibleError, ParameterError, RefusalError
+from shoal.registry import load, make, names
 from shoal.verify.manifest import read_claims
 from shoal.verify.wording import check_words, needed_codes
 from tests.conftest import many

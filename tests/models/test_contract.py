@@ -11,7 +11,6 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from shoal.catalogue import make
 from shoal.data.classes import RowIds
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError
@@ -19,6 +18,7 @@ from shoal.models.base import Model, failing_stays, merging_keeps
 from shoal.models.feasibility import refuse_infeasible, vacuous
 from shoal.models.judge import Judgement
 from shoal.recoding.recoded import Released
+from shoal.registry import make
 from tests.conftest import many
 from tests.models.judging import (
     ALL,

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
+from shoal.registry import make
 from shoal.risk.audit import audit
 from tests.conftest import many
 

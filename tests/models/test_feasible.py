@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.models.feasibility import refuse_infeasible, vacuous
+from shoal.registry import make
 from tests.models.judging import judge_of, of_classes
 
 DISEASES = ["flu"] * 6 + ["cold"] * 3 + ["asthma"]

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make
 from shoal.data.coding import NONE
 from shoal.data.keys import Keys
 from shoal.errors import GateError, HierarchyError, InputError, ParameterError, RecipeError, SchemaError
 from shoal.recoding.publish import publish_tables
+from shoal.registry import make
 from shoal.release.gating import gate_case
 from shoal.release.run import run, verify_release
 from shoal.verify.gate import gate

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError, RefusalError
 from shoal.models.feasibility import vacuous
+from shoal.registry import make
 from tests.models.judging import judge_of, judged, of_classes
 from tests.verify.refuting import told
 

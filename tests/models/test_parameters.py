@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shoal.catalogue import load, make, names, summary
 from shoal.errors import ParameterError, SchemaError
+from shoal.registry import load, make, names, summary
 from tests.models.judging import ALL, SPECS, judged
 
 NAN = float("nan")

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import HierarchyError, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
 from shoal.models.feasibility import whole_reference
@@ -23,6 +22,7 @@ from shoal.models.suppression import enforce
 from shoal.recoding.population_match import matching_people, with_population
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
+from shoal.registry import make
 from shoal.verify.manifest import read_claims
 from shoal.verify.terms.size import limit, too_few
 from tests.verify.cases import manifest

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import make
 from shoal.data.classes import RowIds
 from shoal.data.policies import set_policies
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.models.base import merging_keeps
 from shoal.recipe.source import read
+from shoal.registry import make
 from shoal.verify.recheck import recheck
 from tests.models.judging import ENGINE, grouped, judge_groups, judge_of, of_classes
 from tests.models.test_contract import compare

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal import catalogue
-from shoal.catalogue import make
+from shoal import registry
+from shoal.registry import make
 from tests.models.judging import ALL, NAMES_A_VALUE, NUMERIC, judge_groups, judged, of_classes
 
 PETS = [["cat", "mammal", "*"], ["dog", "mammal", "*"], ["carp", "fish", "*"]]
@@ -211,4 +211,4 @@ def test_one_person_cannot_outweigh_the_others(names: dict[str, Any]) -> None:
 def test_names_a_value_is_what_it_says() -> None:
     assert {spec["name"] for spec in ALL if "value" in spec or isinstance(spec.get("alpha"), dict)} == NAMES_A_VALUE
     # By that they are refused where the values are published as codes.
-    assert {name for name in catalogue.names("model") if catalogue.load("model", name).names_values} == NAMES_A_VALUE
+    assert {name for name in registry.names("model") if registry.load("model", name).names_values} == NAMES_A_VALUE

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, ParameterError, VerificationError
 from shoal.recoding.population_match import with_anybody
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Starred
+from shoal.registry import make
 from shoal.verify.judge import slots
 from shoal.verify.manifest import read_claims
 from shoal.verify.recheck import recheck

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.catalogue import load, names
 from shoal.errors import ParameterError
+from shoal.registry import load, names
 from shoal_papers.base import Claim, Context, Item, Outcome, Paper, impossible
 from shoal_papers.claims import (
     below,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from shoal import catalogue
+from shoal import registry
 from shoal.cli.main import execute
-from shoal.version import VERSION
+from shoal.registry import VERSION
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "papers" / "pyproject.toml").read_text("utf-8"))["project"]
 
@@ -31,14 +31,14 @@ def test_both_have_one_version() -> None:
 
 def test_its_papers_are_in_the_catalogue_and_say_whose_they_are() -> None:
     points = PROJECT["entry-points"]["shoal.papers"]
-    assert sorted(catalogue.names("paper")) == sorted(points)
-    assert {name: catalogue._entry("paper", name).target for name in points} == points
+    assert sorted(registry.names("paper")) == sorted(points)
+    assert {name: registry._entry("paper", name).target for name in points} == points
     code, out, err = run("list", "papers", "--json")
     assert (code, err) == (0, "")
     listed = json.loads(out)["papers"]
     assert {one["origin"] for one in listed} == {f"shoal-papers {VERSION}"}
     for one in listed:
-        paper = catalogue.load("paper", one["name"])
+        paper = registry.load("paper", one["name"])
         assert (paper.name, one["summary"]) == (one["name"], f"{paper.authors}: {paper.about}.")
 
 
@@ -54,7 +54,7 @@ def test_without_it_one_sentence_says_what_to_install(command: str, monkeypatch:
 def test_where_its_papers_are_not_registered_nothing_is_run_in_silence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(catalogue, "_installed", dict)
+    monkeypatch.setattr(registry, "_installed", dict)
     for command in ("reproduce --list", f"reproduce all -o {tmp_path / 'out'}"):
         code, out, err = run(*command.split())
         assert (code, out) == (2, "")
@@ -64,10 +64,10 @@ def test_where_its_papers_are_not_registered_nothing_is_run_in_silence(
 
 
 def test_a_paper_that_is_none_is_left_out_of_all_and_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    odd = catalogue.Entry("json:JSONDecoder", None, "others 1.0")
-    gone = catalogue.Entry("nowhere_at_all:PAPER", None, "others 1.0")
-    ours = catalogue._installed()["paper"]
-    monkeypatch.setattr(catalogue, "_installed", lambda: {"paper": [*ours, ("odd", odd), ("gone", gone)]})
+    odd = registry.Entry("json:JSONDecoder", None, "others 1.0")
+    gone = registry.Entry("nowhere_at_all:PAPER", None, "others 1.0")
+    ours = registry._installed()["paper"]
+    monkeypatch.setattr(registry, "_installed", lambda: {"paper": [*ours, ("odd", odd), ("gone", gone)]})
     code, out, err = run("reproduce", "--list", "--json")
     assert code == 0
     assert {one["paper"] for one in json.loads(out)["items"]} == set(PROJECT["entry-points"]["shoal.papers"])
@@ -79,7 +79,7 @@ def test_a_paper_that_is_none_is_left_out_of_all_and_refused_by_name(monkeypatch
 
 
 def test_without_it_there_are_no_papers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "_installed", dict)
+    monkeypatch.setattr(registry, "_installed", dict)
     code, out, err = run("list", "papers", "--json")
     assert (code, json.loads(out)) == (0, {"papers": []})
     assert err == "warning: There are none without shoal-papers: run pip install shoal-papers.\n"

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal import catalogue
+from shoal import registry
 from shoal.cli.main import execute
 from shoal_papers.base import Context, Item, Outcome, Paper, impossible
 from shoal_papers.claims import checked, info
@@ -64,14 +64,14 @@ MADE_UP = Paper(
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = catalogue.Entry("nowhere:MADE_UP", "Nothing.")
-    monkeypatch.setattr(catalogue, "_installed", lambda: {"paper": [("made-up", entry)]})
+    entry = registry.Entry("nowhere:MADE_UP", "Nothing.")
+    monkeypatch.setattr(registry, "_installed", lambda: {"paper": [("made-up", entry)]})
     monkeypatch.setattr("shoal_papers.reproduce.load", _load)
     COUNT["runs"] = 0
 
 
 def _load(kind: str, name: str) -> Any:
-    catalogue.summary(kind, name)  # an unknown name is refused, as ever
+    registry.summary(kind, name)  # an unknown name is refused, as ever
     return MADE_UP
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import polars as pl
 
 import shoal
-from shoal.catalogue import names
 from shoal.engines.spark_session import java_version
 from shoal.io.census_hierarchies import hierarchies
+from shoal.registry import names
 from tests.engines.server import Server, binaries, running
 from tests.engines.session import started
 from tests.recorded.digests import digests

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import shoal
-from shoal.catalogue import names
+from shoal.registry import names
 from tests.recorded.digests import digests
 from tests.soak.cases import NEWER, RECORDED, Case, make
 from tests.soak.run import attempt, remember

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make
 from shoal.data import column
 from shoal.errors import SchemaError
+from shoal.registry import make
 
 
 def test_thousands_of_quasi_identifiers() -> None:

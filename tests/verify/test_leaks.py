@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.catalogue import make, names
 from shoal.recoding.kinds import CODINGS, named
+from shoal.registry import make, names
 from shoal.release.gating import read_columns, sayable
 from shoal.release.write import read_tables
 from shoal.results import Release
@@ -251,9 +251,8 @@ def literals(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "release/manifest.py", "reports/release.py", "reports/words.py", "reports/words.py", "risk/attacks/required.py",
-        "risk/attacks/gaps.py",
-        "risk/attacks/randomised.py", "risk/attacks/bucketised.py", "risk/attacks/gaps.py", "risk/attacks/decoding.py",
+        "release/manifest.py", "reports/release.py", "reports/words.py", "risk/attacks/required.py",
+        "risk/attacks/gaps.py", "risk/attacks/randomised.py", "risk/attacks/bucketised.py", "risk/attacks/decoding.py",
         "utility/posterior.py",
     ],
 )  # fmt: skip

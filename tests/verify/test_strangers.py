@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import load
 from shoal.errors import GateError, RefusalError
+from shoal.registry import load
 from shoal.release.run import verify_release
 from shoal.verify.gate import gate
 from shoal.verify.report import GateCase

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from shoal.catalogue import load, make, names
 from shoal.errors import ParameterError
 from shoal.recoding.kinds import named
+from shoal.registry import load, make, names
 from shoal.release.manifest import statement as described
 from shoal.verify.manifest import Claims, Column
 from shoal.verify.wording import needed_codes, statement

@@ -11,7 +11,7 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal import catalogue
+from shoal import registry
 from shoal.errors import RecipeError, RefusalError, ShoalError
 from shoal.recipe import edit
 from shoal.recipe.column_profile import facts_of
@@ -295,7 +295,7 @@ def test_a_format_that_nobody_was_asked_for_stays() -> None:
     {"name": "t-closeness", "t": 0.1 + 0.2, "distance": "true"},
 ])  # fmt: skip
 def test_a_form_that_is_sent_as_it_was_shown_changes_nothing(given: dict[str, object]) -> None:
-    cls = catalogue.load("model", str(given["name"]))
+    cls = registry.load("model", str(given["name"]))
     shown = {f"p-{one.name}": one.value for one in models._fields(cls, given, hidden=("on",))}
     assert {"name": given["name"], **models._given(cls, shown)} == given
     text = release.with_review(RECIPE, {"threshold": "0.0123456789"})

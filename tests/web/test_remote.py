@@ -20,8 +20,8 @@ from fastapi import FastAPI
 
 import shoal
 from shoal.cli.main import execute
+from shoal.client import RemoteError, connect
 from shoal.errors import InputError, VerificationError
-from shoal.remote import RemoteError, connect
 from tests.web.conftest import program, user_of
 from tests.web.test_trust import MARKED, add_release, cut, made  # noqa: F401
 
@@ -262,7 +262,7 @@ def test_an_answer_of_other_kinds_is_told_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], body: bytes
 ) -> None:
     monkeypatch.setenv("SHOAL_TOKEN", "t")
-    monkeypatch.setattr("shoal.remote.Remote._open", lambda *given: io.BytesIO(body))
+    monkeypatch.setattr("shoal.client.Remote._open", lambda *given: io.BytesIO(body))
     monkeypatch.setattr("sys.stdin", io.StringIO("IF a = b THEN c = d"))
     url = "http://localhost:1"
     for command in (["list", url], ["question", url], ["question", url, "q"], ["ask", url, "r"]):
@@ -357,7 +357,7 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
 
 def test_an_answer_steers_no_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     told = {"id": "1", "state": "answered", "answer": "IF age < 42 THEN x = \x1b]0;a\x07b\n", "refused": [], "left": []}
-    monkeypatch.setattr(shoal.remote.Remote, "question", lambda *_: told)
+    monkeypatch.setattr(shoal.client.Remote, "question", lambda *_: told)
     monkeypatch.setenv("SHOAL_TOKEN", "t")
     assert execute(["remote", "question", "http://localhost:1", "1"]) == 0
     assert capsys.readouterr().out == "IF age < 42 THEN x =  ]0;a b\n"

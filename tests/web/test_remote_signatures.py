@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.cli.main import execute
+from shoal.client import Remote, connect
 from shoal.errors import InputError, MissingExtraError, VerificationError
 from shoal.release.download import put
-from shoal.remote import Remote, connect
 from shoal.vault import signing
 from shoal.web.errors import API
 from tests.web.conftest import program

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 import shoal
 from shoal.cli.main import execute
-from shoal.remote import RemoteError
+from shoal.client import RemoteError
 from shoal.web.app import _config, create_app, refuse_open
 from shoal.web.settings import Settings
 from tests.web.conftest import PASSWORD, add_people, program

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from shoal.catalogue import names, summary, working
+from shoal.registry import names, summary, working
 from shoal.reports import svg as drawing
 from shoal.web.jobs import kinds as work
 from shoal.web.pages import models, results_view

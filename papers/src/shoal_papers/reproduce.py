@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.catalogue import load, working
 from shoal.errors import InputError
+from shoal.registry import load, working
 from shoal_papers.base import Context, Item, Paper
 from shoal_papers.data import Data
 from shoal_papers.store import Store, run_key

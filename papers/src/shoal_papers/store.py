@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.version import VERSION
+from shoal.registry import VERSION
 from shoal_papers.base import Item, Outcome, Paper
 from shoal_papers.page import index_html, item_html
 from shoal_papers.plots import draw

@@ -13,7 +13,6 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.prices import fraction, pack, quasi_columns, sensitive_columns, ticks_of, units_of
-from shoal.catalogue import load
 from shoal.data.column import Column, closeness
 from shoal.data.policies import policy_of
 from shoal.data.stats import unknown_flags
@@ -27,6 +26,7 @@ from shoal.models.base import Model
 from shoal.params import shown
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.registry import load
 from shoal.utility.base import Measure
 
 # ----------------------------------------

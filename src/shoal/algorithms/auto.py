@@ -14,13 +14,13 @@ from shoal.algorithms.aims import POLISHED
 from shoal.algorithms.base import Algorithm, Problem, shuffled_codes
 from shoal.algorithms.polish import held
 from shoal.algorithms.prices import prices_of
-from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError, UserError
 from shoal.kernels.median_split import halve
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.params import whole
 from shoal.recoding.recodings import Recoding
+from shoal.registry import load, make
 
 # Whole stretches of neighbouring records, so that they lie as close together as in the table.
 _STRETCH = 512

@@ -12,7 +12,6 @@ from shoal.algorithms.aims import Aim, read_aim
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.polish import POLISH_ROUNDS, polish
 from shoal.algorithms.prices import prices_of
-from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.bottom_up import nearest_groups, pair_off
 from shoal.kernels.rules import EXTENT, SIZE
@@ -21,6 +20,7 @@ from shoal.params import real, whole
 from shoal.recoding.population_match import with_population
 from shoal.recoding.recoded import extent_cells, member_codes
 from shoal.recoding.recodings import CellGrouping, Grouping
+from shoal.registry import load
 
 # ----------------------------------------
 # Merging groups that fail a model with their nearest neighbours, until all hold or nothing is left to merge.

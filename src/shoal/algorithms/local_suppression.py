@@ -12,7 +12,6 @@ import polars as pl
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import NOT_POLISHED, Polishable, mend
-from shoal.catalogue import load
 from shoal.data.classes import RowIds
 from shoal.data.column import INTERVAL, TREE, Column, counted
 from shoal.data.domain import Domain
@@ -25,6 +24,7 @@ from shoal.models.base import Model
 from shoal.params import choice, nearest, real
 from shoal.recoding.lattice import top_level
 from shoal.recoding.recodings import Grouping, Starred
+from shoal.registry import load
 
 STRICT, WILDCARD = "strict", "wildcard"
 # Sets of columns that are tried for every record; beyond, only those that grow by the least important column each.

@@ -10,7 +10,6 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.m_invariance_buckets import Plan, assign, balance, eligible
-from shoal.catalogue import load
 from shoal.data.domain import set_ids
 from shoal.data.stats import unknown_flags
 from shoal.data.table import Table
@@ -20,6 +19,7 @@ from shoal.params import whole
 from shoal.recoding.exact import refuse_counterfeits
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Counterfeits, Grouping
+from shoal.registry import load
 
 # ----------------------------------------
 # From buckets to groups: cut along quasi-identifiers while every part keeps each value equally often.

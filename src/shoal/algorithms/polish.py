@@ -12,7 +12,6 @@ import numpy as np
 from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.prices import prices_of, quasi_columns, weighted
-from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows
 from shoal.kernels.cluster.groups import Groups, make_groups
@@ -23,6 +22,7 @@ from shoal.kernels.rules import EXTENT, SIZE
 from shoal.models.suppression import settled
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping, Recoding
+from shoal.registry import load
 
 POLISH_ROUNDS = 20
 # Groups a zone: enough for records to find better places, few enough for cores to have work; with fewer groups, a zone

@@ -11,7 +11,6 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.verdicts import infeasible, suppression_is_monotone
-from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.data.column import TREE, Column
 from shoal.data.hierarchy import ROOT, Hierarchy
@@ -19,6 +18,7 @@ from shoal.kernels.grouping import group_rows
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import Subtree
+from shoal.registry import load
 from shoal.utility.base import search_prices
 
 MEASURES = ("lm", "ncp", "entropy")

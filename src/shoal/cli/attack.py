@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.catalogue import make
 from shoal.cli.console import say, share, show_json, show_table, steps
 from shoal.cli.options import (
     Columns,
@@ -30,6 +29,7 @@ from shoal.cli.targets import kept_case, kept_recipe
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
 from shoal.recoding.kinds import GENERALISED
+from shoal.registry import make
 
 if TYPE_CHECKING:
     import polars as pl

@@ -207,11 +207,11 @@ def _survey(
     from shoal.algorithms.base import Problem
     from shoal.algorithms.lattice.optimal import MEASURES
     from shoal.algorithms.lattice.survey import survey
-    from shoal.catalogue import load, make
     from shoal.data.keys import Keys
     from shoal.models.feasibility import all_models, refuse_infeasible, whole_reference
     from shoal.models.judge import Judge
     from shoal.params import choice
+    from shoal.registry import load, make
     from shoal.release.run import open_rows
     from shoal.utility.research_table import researched
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.catalogue import load, origin, summary, working
 from shoal.cli.console import bar, error_data, say, show_error, show_json, show_table, show_warning, steps
 from shoal.cli.options import Json
 from shoal.errors import InputError, MissingExtraError, ParameterError, VerificationError
+from shoal.registry import load, origin, summary, working
 
 if TYPE_CHECKING:
     from shoal_papers.base import Item, Paper

@@ -15,12 +15,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 import typer.main
 
-from shoal.catalogue import PluginWarning
 from shoal.cli.commands import Commands
 from shoal.cli.console import error_data, show_error, show_json, show_warning
 from shoal.errors import ShoalError
 from shoal.params import nearest
-from shoal.version import VERSION
+from shoal.registry import VERSION, PluginWarning
 
 _COMPLETE = "_SHOAL_COMPLETE"
 _EPILOG = (

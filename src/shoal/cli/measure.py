@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.catalogue import make, summary
-from shoal.catalogue import names as registered
 from shoal.cli.console import ARROWS, figure, plain, say, show_json, show_table, steps
 from shoal.cli.options import Columns, Encoding, Json, KeyFile, Markers, Page, PassphraseFile, ReplacePage, Separator
 from shoal.cli.run import carry_out
@@ -18,6 +16,8 @@ from shoal.cli.summary import score_data, show_scores
 from shoal.errors import InputError
 from shoal.grammar import pairs, parse_evaluation, parse_hierarchy, separator_character, split_columns
 from shoal.params import choice
+from shoal.registry import make, summary
+from shoal.registry import names as registered
 
 if TYPE_CHECKING:
     import polars as pl

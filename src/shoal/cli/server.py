@@ -17,7 +17,7 @@ from shoal.grammar import pairs
 from shoal.params import nearest
 
 if TYPE_CHECKING:
-    from shoal.remote import Remote
+    from shoal.client import Remote
     from shoal.vault.signing import Signed
     from shoal.web.settings import Offer
 
@@ -308,7 +308,7 @@ def question(
 
 
 def _server_remote(url: str, token_file: Path | None) -> Remote:
-    from shoal.remote import connect
+    from shoal.client import connect
 
     return connect(url, token_file=token_file, **_how)
 

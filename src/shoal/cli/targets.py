@@ -136,9 +136,9 @@ def open_target(
     Roles come from the options for a file, else from the recipe or the manifest. With ``every``, columns of a file
     without a role are kept: as neutral ones, or as quasi-identifiers where none is named.
     """
-    from shoal.catalogue import load
     from shoal.io.databases import no_file
     from shoal.io.folders import is_release
+    from shoal.registry import load
     from shoal.release.capabilities import refuse_keyless, refuse_people, refuse_unread
     from shoal.release.run import keeps_rows, open_rows
     from shoal.risk.classes import counted_rows

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from shoal.data.values import normal_text
-from shoal.errors import HierarchyError
-from shoal.hierarchy.silence import names_values
+from shoal.errors import HierarchyError, names_values
 
 MISSING = "<missing>"
 ROOT = "*"

@@ -17,8 +17,7 @@ import numpy as np
 
 from shoal.data.column import FLAT, TREE, Column
 from shoal.data.hierarchy import MISSING, Hierarchy
-from shoal.errors import DomainError, ParameterError, SchemaError
-from shoal.hierarchy.silence import names_values
+from shoal.errors import DomainError, ParameterError, SchemaError, names_values
 from shoal.params import nearest, real
 
 if TYPE_CHECKING:

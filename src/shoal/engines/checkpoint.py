@@ -23,7 +23,7 @@ from shoal.data.schema import Schema
 from shoal.data.table import spilling
 from shoal.engines.scratch import held, remove
 from shoal.engines.store import Store
-from shoal.version import VERSION
+from shoal.registry import VERSION
 
 _FACTS, _SAMPLE = "facts.json", "sample.parquet"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from shoal.catalogue import names
 from shoal.data.domain import Domain
 from shoal.data.rows import Rows
 from shoal.errors import ParameterError, RefusalError
@@ -15,6 +14,7 @@ from shoal.params import nearest
 from shoal.recoding.kinds import Kind, named
 from shoal.recoding.recoded import Released
 from shoal.recoding.snap import is_tight
+from shoal.registry import names
 
 _SETTINGS = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-ROWS")
 # Codes that accept something of one column, which they name.

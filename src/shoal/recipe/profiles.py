@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from shoal.catalogue import load
 from shoal.data.coding import infer_type
 from shoal.errors import RecipeError
 from shoal.recipe.review import Review
+from shoal.registry import load
 
 if TYPE_CHECKING:
     from shoal.data.domain import Domain

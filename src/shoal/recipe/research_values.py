@@ -14,8 +14,7 @@ from typing import Any
 
 from shoal.data.column import TREE, Column
 from shoal.data.hierarchy import ROOT
-from shoal.errors import InputError, ParameterError
-from shoal.hierarchy.silence import names_values
+from shoal.errors import InputError, ParameterError, names_values
 from shoal.params import nearest
 
 HEADER = ("column", "level", "label", "count", "value", "rules kept", "breaks")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from shoal.catalogue import load
+from shoal.registry import load
 
 
 class Trait(enum.Enum):

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm
-from shoal.catalogue import load
 from shoal.data.derive import refuse_batched
 from shoal.data.domain import Domain
 from shoal.engines.external_rows import KeptRows
@@ -18,6 +17,7 @@ from shoal.io.databases import no_file
 from shoal.io.folders import refuse_among
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.source import schema_of
+from shoal.registry import load
 from shoal.release.gating import naming
 
 # ----------------------------------------

@@ -86,7 +86,7 @@ class _Found:
 
 def _asked(recipe: Recipe, replace: bool, found: _Found) -> tuple[Any, list[Any], Sequence[Secret]]:
     """The method, the models and the codes that a recipe names, each None or nothing where it cannot be."""
-    from shoal.catalogue import make
+    from shoal.registry import make
     from shoal.release.run import given_codes
     from shoal.risk.attacks.limits import RISKS, known_limits
 

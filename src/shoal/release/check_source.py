@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.catalogue import load
 from shoal.data.domain import Domain
 from shoal.data.keys import Keys
 from shoal.data.rows import Rows
@@ -23,6 +22,7 @@ from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.recipe.recipe import Recipe
 from shoal.recoding.secrets import Secret
+from shoal.registry import load
 from shoal.release.forecast import Foreseen, foresee, foreseen_stream
 from shoal.release.gating import hidden_of, naming
 from shoal.release.publish import person_frames

@@ -12,7 +12,6 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.errors import InputError, ShoalError
 from shoal.grammar import target_words
@@ -22,6 +21,7 @@ from shoal.io.transaction import evidence_of
 from shoal.models.feasibility import all_models, whole_reference
 from shoal.models.judge import Judge
 from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
+from shoal.registry import make
 from shoal.release.run import Progress, open_rows
 from shoal.utility.research_table import researched
 from shoal.verify.folder import read_manifest

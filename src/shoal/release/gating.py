@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.catalogue import OURS, PROGRAM, load, names, origin
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.schema import Schema
@@ -18,6 +17,7 @@ from shoal.errors import GateError, RefusalError, ShoalError, VerificationError
 from shoal.recoding.publish import Output, Published, behind_representatives
 from shoal.recoding.recoded import Released
 from shoal.recoding.snap import declared_steps, grids
+from shoal.registry import OURS, PROGRAM, load, names, origin
 from shoal.release.manifest import Promised, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.verify.gate import gate
 from shoal.verify.identifier_scan import FreeText

@@ -152,9 +152,9 @@ def _of_recipe(recipe: Recipe, names: Sequence[str], beside: Sequence[str], step
 
 
 def _of_file(path: Path, names: Sequence[str], beside: Sequence[str], how: Reading, step: Step) -> list[Known]:
-    from shoal.catalogue import load
     from shoal.io.files import read_frame
     from shoal.recipe.source import read
+    from shoal.registry import load
 
     step("reading")
     frame = read_frame(path, separator=how.separator)

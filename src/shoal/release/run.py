@@ -28,7 +28,6 @@ import tomlkit
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.partitioned import grouped_in_parts
-from shoal.catalogue import load, make, names
 from shoal.data.derive import changes
 from shoal.data.domain import History
 from shoal.data.keys import Keys
@@ -70,6 +69,7 @@ from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Recoding
 from shoal.recoding.secrets import KEY_BYTES, Secret, SecretKey, by_column
 from shoal.recoding.snap import declared_steps, grids
+from shoal.registry import VERSION, load, make, names
 from shoal.release.attack_sample import SAMPLE, Attacked, attack_stream
 from shoal.release.capabilities import CLUSTER, refuse_keyless, refuse_misplaced, refuse_unheld, refuse_unserved
 from shoal.release.gating import (
@@ -102,7 +102,6 @@ from shoal.verify.leaks import Leaks
 from shoal.verify.recheck import Recheck
 from shoal.verify.report import Batch, Check, GateReport, Setting
 from shoal.verify.staged import check_staged
-from shoal.version import VERSION
 
 if TYPE_CHECKING:
     from shoal.utility.unbiased import Estimate

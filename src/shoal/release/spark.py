@@ -15,7 +15,6 @@ from typing import Any
 
 import tomlkit
 
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.engines.spark import SparkRows
 from shoal.engines.spark_session import need_spark, observed, refuse_broken_lines, refuse_old, session, told
@@ -27,6 +26,7 @@ from shoal.io.frames import Arriving
 from shoal.io.partitions import Looked, Partitions, look_at
 from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.recoding.secrets import Secret
+from shoal.registry import make
 from shoal.release.capabilities import CLUSTER, refuse_unserved
 from shoal.release.run import Progress, opened_on, stream_of
 from shoal.verify.report import Check, Verdict

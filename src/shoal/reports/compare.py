@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.catalogue import summary
+from shoal.registry import summary
 from shoal.reports.pages import TEMPLATES, plotly, render
 from shoal.results import Survey
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.catalogue import names
 from shoal.recoding.kinds import Trait, kind_of, made_of, named
+from shoal.registry import names
 
 _MEANINGS = {
     "W-UNMODELLED": "no model protects this sensitive column, so that a class may give its values away",

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import load
 from shoal.data.build import build_table
 from shoal.data.domain import Domain
 from shoal.data.policies import set_policies
@@ -25,6 +24,7 @@ from shoal.errors import SchemaError
 from shoal.models.base import Model
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge, Judgement
+from shoal.registry import load
 from shoal.risk.classes import counted_rows, homogeneous_share
 from shoal.risk.suda import wildcard_stats
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import load
 from shoal.data.classes import Cells, Grouped, RowIds, Together
 from shoal.data.column import file_columns
 from shoal.data.domain import Domain, distinct
@@ -22,6 +21,7 @@ from shoal.models.judge import Judge
 from shoal.recoding.kinds import Trait
 from shoal.recoding.publish import Published
 from shoal.recoding.recoded import Released
+from shoal.registry import load
 from shoal.results import Risk
 from shoal.risk.attackers import confidence, homogeneous, marketer_figures, prosecutor_figures
 from shoal.risk.classes import Classes, every_cell, group_table, homogeneous_share, people

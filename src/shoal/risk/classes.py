@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.data.column import Column
 from shoal.data.domain import Domain
@@ -20,6 +19,7 @@ from shoal.errors import InputError, SchemaError
 from shoal.kernels.grouping import group_rows, number_keys
 from shoal.models.judge import Judge, Judgement
 from shoal.params import nearest
+from shoal.registry import load
 from shoal.risk.report import Contribution
 
 

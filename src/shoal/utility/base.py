@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.catalogue import load, spared, working
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.texts import spelling_facts
@@ -24,6 +23,7 @@ from shoal.recoding.cells import CellColumn
 from shoal.recoding.kinds import Trait
 from shoal.recoding.lattice import level_cells, top_level
 from shoal.recoding.recoded import PriceStats, Released
+from shoal.registry import load, spared, working
 from shoal.results import Score
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.catalogue import load, names
 from shoal.data.keys import Keys
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.params import whole
+from shoal.registry import load, names
 from shoal.results import Release
 from shoal.utility.count_queries import CountQueries
 from shoal.utility.distributions import Distributions, total_variation

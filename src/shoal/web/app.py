@@ -25,7 +25,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.staticfiles import StaticFiles
 
 from shoal.errors import InputError
-from shoal.version import VERSION
+from shoal.registry import VERSION
 from shoal.web import api, pages
 from shoal.web.accounts.tokens import Bearers
 from shoal.web.accounts.users import first_admin

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session as Db
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from shoal.version import VERSION
+from shoal.registry import VERSION
 from shoal.web.accounts.sessions import (
     SignedIn,
     check_origin,

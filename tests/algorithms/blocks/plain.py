@@ -12,12 +12,12 @@ import polars as pl
 
 import shoal
 from shoal.algorithms.base import Problem
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.registry import make
 
 TREE = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]]
 # The subtree cuts of that hierarchy, as blocks of its leaves.

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 from shoal.algorithms.base import Problem
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
+from shoal.registry import make
 from tests.kernels.test_median import reference as subspaces_of
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import ORDER, Case, day

@@ -11,13 +11,13 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import Grouper
-from shoal.catalogue import make
 from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.recodings import Grouping
+from shoal.registry import make
 from tests.kernels.test_random import threefry
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case

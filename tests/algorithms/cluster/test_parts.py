@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.cluster.records import Parts, equal_records, local_values
 from shoal.algorithms.prices import prices_of
-from shoal.catalogue import make
 from shoal.data.table import Table, take_rows
 from shoal.errors import InfeasibleError
 from shoal.kernels.cores import use_cores
 from shoal.kernels.median_split import halve
 from shoal.recipe.source import read
+from shoal.registry import make
 from shoal.verify.recheck import recheck
 from tests.algorithms.cluster.naive import as_sets, grouped
 from tests.strategies import frames

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.cluster.upc import UPC
-from shoal.catalogue import make
 from shoal.data.policies import set_policies
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cores import use_cores
 from shoal.recipe.source import read
+from shoal.registry import make
 from shoal.verify.recheck import recheck
 from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.table.random_tables import VALUES, Case, cases

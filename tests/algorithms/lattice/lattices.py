@@ -11,7 +11,6 @@ import polars as pl
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
-from shoal.catalogue import load, make
 from shoal.data.classes import RowIds
 from shoal.data.keys import Keys
 from shoal.data.table import Table
@@ -23,6 +22,7 @@ from shoal.recipe.source import read
 from shoal.recoding.lattice import Lattice, top_level
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain
+from shoal.registry import load, make
 
 ENGINE = MemoryEngine()
 LIMITS = (0.0, 0.1, 0.5, 1.0)

@@ -13,8 +13,8 @@ import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
-from shoal.catalogue import make
 from shoal.data.table import Table
+from shoal.registry import make
 from tests.algorithms.lattice.lattices import Case
 from tests.test_adult import COLUMNS
 

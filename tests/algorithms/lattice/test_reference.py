@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError
+from shoal.registry import make
 from shoal.verify.recheck import recheck
 
 TREES = {

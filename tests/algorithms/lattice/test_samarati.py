@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from shoal.algorithms.lattice.optimal import MEASURES
 from shoal.algorithms.lattice.samarati import Samarati
 from shoal.algorithms.lattice.verdicts import suppression_is_monotone
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
+from shoal.registry import make
 from tests.algorithms.lattice import lattices
 from tests.algorithms.lattice.lattices import Case, best, cases, every_node, minimal
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.optimal import MEASURES, Optimal
 from shoal.algorithms.lattice.survey import survey
-from shoal.catalogue import load
 from shoal.data.keys import Keys
 from shoal.recipe.source import read
+from shoal.registry import load
 from shoal.results import Survey
 from tests.algorithms.lattice.lattices import K2, LIMITS, Case, best, cases, every_node
 

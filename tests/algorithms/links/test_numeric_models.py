@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.grouping import by_rows
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.recipe.source import read
+from shoal.registry import make
 from tests.algorithms.lattice.lattices import Case
 
 MODELS: list[dict[str, Any]] = [

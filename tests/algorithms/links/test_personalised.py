@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal import catalogue
+from shoal import registry
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.personalised import PersonalisedAnonymity
 from shoal.data.classes import RowIds
@@ -41,7 +41,7 @@ ABOVE = {path[0]: path for path in ILLNESS}
 @pytest.fixture(autouse=True, scope="module")
 def registered() -> Iterator[None]:
     """The model under its name, for as long as these tests run, where the registry does not have it yet."""
-    models = catalogue._TABLE["model"]
+    models = registry._TABLE["model"]
     had = "personalised" in models
     if not had:
         models["personalised"] = ("shoal.models.personalised:Personalised", "Nobody is found under what they guard.")

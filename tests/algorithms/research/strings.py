@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
-from shoal.catalogue import load, make
 from shoal.data.column import Column
 from shoal.recoding.lattice import top_level
+from shoal.registry import load, make
 from shoal.utility.association import pairs
 from tests.algorithms.lattice.lattices import LIMITS, MODELS, Case, Node, cases, every_node
 

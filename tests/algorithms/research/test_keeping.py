@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.recipe.source import read
+from shoal.registry import make
 from shoal.utility.research_rules import Constraint
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.research.strings import Valued, valued

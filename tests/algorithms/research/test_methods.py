@@ -18,9 +18,9 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.research.distributed import split
 from shoal.algorithms.research.methods import VARIANTS, halve
 from shoal.algorithms.research.search import Search, prune_levels
-from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.recipe.source import read
+from shoal.registry import make
 from tests.algorithms.lattice.lattices import Case, cases, every_node
 
 K_AND_LIMIT = [[{"name": "k", "k": k}] for k in (2, 3, 5)]

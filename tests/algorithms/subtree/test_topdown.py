@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.subtree import MEASURES, Cut, TopDownSubtree
-from shoal.catalogue import load
 from shoal.data.classes import RowIds
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Subtree
+from shoal.registry import load
 from tests.algorithms.lattice.lattices import ENGINE, LIMITS, UP, Case, cases
 
 Nodes = dict[str, np.ndarray]

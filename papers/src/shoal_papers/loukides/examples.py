@@ -13,7 +13,6 @@ from shoal.algorithms.base import Algorithm
 from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.none import NoAlgorithm
-from shoal.catalogue import load
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.keys import Keys
 from shoal.data.table import Table
@@ -23,6 +22,7 @@ from shoal.recoding.cells import IntervalCells
 from shoal.recoding.outcome import recoding_kinds
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.registry import load
 from shoal.risk.audit import audit
 from shoal.utility.count_queries import answer
 from shoal.utility.protection import s_diversities

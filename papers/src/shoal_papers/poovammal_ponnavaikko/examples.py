@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.links.pseudonyms import Graded
-from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.errors import ParameterError
 from shoal.models.feasibility import whole_reference
@@ -19,6 +18,7 @@ from shoal.models.judge import Judge
 from shoal.models.numeric import EpsM
 from shoal.recipe.source import read
 from shoal.recoding.grading import GradingTable, correlation
+from shoal.registry import load
 from shoal.risk.audit import AuditFigures, audit
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import checked, equals, info

@@ -12,11 +12,11 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.blocks.board import MEASURES, Board, Cuts, State, cuts_of
 from shoal.algorithms.lattice.verdicts import infeasible
-from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Blocks
+from shoal.registry import load
 
 # ----------------------------------------
 # Set enumeration over cuts with bounds on cost (Bayardo & Agrawal 2005).

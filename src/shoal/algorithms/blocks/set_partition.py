@@ -11,13 +11,13 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.blocks.board import Board, Cuts, State, cuts_of
 from shoal.algorithms.lattice.verdicts import infeasible
-from shoal.catalogue import load
 from shoal.data.column import FLAT, TREE, Column
 from shoal.kernels.grouping import group_ranges
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.cells import IntervalCells, SetCells
 from shoal.recoding.recodings import Blocks
+from shoal.registry import load
 
 ORDERS = ("ordered", "unordered")
 # Gains that agree to so many digits are a tie.

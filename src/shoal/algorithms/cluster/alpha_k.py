@@ -11,13 +11,13 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.records import Clusterer, Parts, across_parts
 from shoal.algorithms.prices import prices_of
-from shoal.catalogue import load
 from shoal.data.stats import Attribute
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.alpha_k import Records, cluster_classes, cluster_parts
 from shoal.kernels.rules import SHARE
 from shoal.models.base import Model, Rule
 from shoal.recoding.recodings import Grouping
+from shoal.registry import load
 
 _MODELS = ("alpha-k-simple", "alpha-k-general", "alpha-k-complete")
 

@@ -15,7 +15,6 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.prices import fraction
-from shoal.catalogue import load
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.toc import Aim as Goal
@@ -25,6 +24,7 @@ from shoal.kernels.prices import Prices
 from shoal.kernels.random import PLACES
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
+from shoal.registry import load
 
 # ----------------------------------------
 # Choosing TOC's threshold and subspace size on a sample (Loukides 2008, Algorithms 3 and 4).

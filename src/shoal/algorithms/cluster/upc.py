@@ -14,7 +14,6 @@ from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper, by_rows
 from shoal.algorithms.polish import POLISH_ROUNDS, held, outcome, polish
 from shoal.algorithms.prices import FINE, pack, quasi_columns, units_of
-from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.toc import Joining
 from shoal.kernels.cluster.upc import Limits, Task, join_limited, limit_clusters
@@ -24,6 +23,7 @@ from shoal.kernels.random import PLACES
 from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
+from shoal.registry import load
 
 # Subspaces of each listing, in smallest classes.
 _SPACES = {"grown": 64, "corrected": 4, "printed": 4}

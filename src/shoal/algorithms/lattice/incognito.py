@@ -14,11 +14,11 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import TIE, Objective, Rank, known_for
 from shoal.algorithms.lattice.optimal import MEASURES, full_domain
 from shoal.algorithms.lattice.verdicts import infeasible, refuse_large, refuse_unsound
-from shoal.catalogue import load
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import FullDomain
+from shoal.registry import load
 
 
 @dataclass(frozen=True, kw_only=True)

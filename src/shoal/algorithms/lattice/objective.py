@@ -10,10 +10,10 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
-from shoal.catalogue import load
 from shoal.data.domain import Domain
 from shoal.data.rows import with_tuples
 from shoal.errors import ParameterError
+from shoal.registry import load
 from shoal.utility.base import search_prices
 
 # Costs this near are equal: sums of some ten thousand prices in another order differ by less.

@@ -20,7 +20,6 @@ from shoal.algorithms.lattice.verdicts import infeasible
 from shoal.algorithms.polish import outcome
 from shoal.algorithms.research.base import Researched
 from shoal.algorithms.research.search import Search, refuse_unkept
-from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.errors import ParameterError
 from shoal.models.base import Model
@@ -28,6 +27,7 @@ from shoal.models.judge import Judge
 from shoal.params import choice, real, whole
 from shoal.recoding.lattice import Lattice, top_level
 from shoal.recoding.recodings import FullDomain, Grouping
+from shoal.registry import load
 
 # ----------------------------------------
 # Local recoding by repetition: full-domain on the records that are left, again and again.

@@ -13,10 +13,10 @@ from shoal.algorithms.lattice.incognito import satisfying
 from shoal.algorithms.lattice.objective import Objective, Rank, known_for
 from shoal.algorithms.lattice.optimal import MEASURES, full_domain
 from shoal.algorithms.lattice.verdicts import infeasible, refuse_large, refuse_unsound
-from shoal.catalogue import load
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import FullDomain
+from shoal.registry import load
 
 FIRST, FEWEST = "first", "min-suppression"
 # So many failed nodes, the highest first, are remembered: more would cost as much as the checks they save.

@@ -11,7 +11,6 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.prices import prices_of
-from shoal.catalogue import load, make
 from shoal.data.domain import Domain
 from shoal.data.keys import Keys
 from shoal.data.stats import Attribute
@@ -23,6 +22,7 @@ from shoal.params import choice, whole
 from shoal.recoding.kinds import BUCKETISED, Kind
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Bucketed, CellGrouping, Grouping, Recoding
+from shoal.registry import load, make
 
 # ----------------------------------------
 # What methods that group rows ask of tables about people.

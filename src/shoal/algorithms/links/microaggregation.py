@@ -20,7 +20,6 @@ from shoal.algorithms.links.swapping import (
     records_of,
     refuse_missing,
 )
-from shoal.catalogue import load
 from shoal.data.column import Column
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError, ParameterError
@@ -30,6 +29,7 @@ from shoal.params import choice, whole
 from shoal.recoding.exact import values_of
 from shoal.recoding.kinds import MICROAGGREGATED, Kind
 from shoal.recoding.recodings import Averaged, Perturbed
+from shoal.registry import load
 
 # Rows of a part, of which there are several only where memory does not hold all of them.
 _PART = 1 << 16

@@ -9,13 +9,13 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.subtree import Cut, Node, Step
-from shoal.catalogue import load
 from shoal.data.classes import Cells
 from shoal.data.guards import Guards, guards_of
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.models.base import Model
 from shoal.params import whole
 from shoal.recoding.recodings import Subtree
+from shoal.registry import load
 
 UNIQUE = "k = 1: released rows may be unique on the quasi-identifiers, so people can be found; guards alone protect."
 

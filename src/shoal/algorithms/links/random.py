@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.catalogue import load
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.rows import ArrayRows
@@ -21,6 +20,7 @@ from shoal.recoding.randomised import entropy
 from shoal.recoding.recoded import PriceStats, apply_recoding
 from shoal.recoding.recodings import Redrawn
 from shoal.recoding.rewriting import Redrawing as rewriting_Redrawing
+from shoal.registry import load
 
 # ----------------------------------------
 # How much to redraw: as little as keeps what was measured of an attacker's posterior within a limit.

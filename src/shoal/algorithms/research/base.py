@@ -10,7 +10,6 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.verdicts import infeasible
 from shoal.algorithms.research.search import Search, contradiction, keep_rules, named_rules, prune_levels
-from shoal.catalogue import load
 from shoal.data.domain import Domain
 from shoal.data.rows import Rows, with_tuples
 from shoal.data.workload import kept_by_tolls
@@ -18,6 +17,7 @@ from shoal.errors import InfeasibleError
 from shoal.models.base import Model
 from shoal.params import real, whole
 from shoal.recoding.recodings import FullDomain
+from shoal.registry import load
 
 # ----------------------------------------
 # Parameters of the research value, for methods that search by it.

@@ -18,7 +18,6 @@ from shoal.algorithms.polish import held
 from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
 from shoal.algorithms.research.base import Researched
 from shoal.algorithms.research.search import unfound
-from shoal.catalogue import load, make
 from shoal.data.domain import Domain
 from shoal.data.table import Table
 from shoal.errors import InfeasibleError
@@ -27,6 +26,7 @@ from shoal.kernels.median_split import halve
 from shoal.recoding.lattice import top_level
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.registry import load, make
 
 # ----------------------------------------
 # Rows by the sides of rules that they are on: clusters within such regions mix no two sides.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.catalogue import load, names, summary
 from shoal.errors import ParameterError
 from shoal.params import nearest
+from shoal.registry import load, names, summary
 from shoal.risk.attacks.limits import RISKS
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.catalogue import load, make, names, working
 from shoal.data.coding import canonical_text
 from shoal.data.domain import Domain
 from shoal.data.hierarchy import ROOT
@@ -23,6 +22,7 @@ from shoal.errors import GateError, InfeasibleError, MissingExtraError, Paramete
 from shoal.params import nearest
 from shoal.recoding.cover import not_suppressed
 from shoal.recoding.kinds import Kind, Trait
+from shoal.registry import load, make, names, working
 from shoal.release.compare.figures import attack_figures
 from shoal.release.run import anonymize
 from shoal.results import Release

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from shoal.algorithms.base import Algorithm
-from shoal.catalogue import load, make, names
 from shoal.data.domain import Domain
 from shoal.data.table import Table
 from shoal.errors import ParameterError
@@ -19,6 +18,7 @@ from shoal.models.base import Model
 from shoal.models.feasibility import all_models
 from shoal.params import real, whole
 from shoal.recipe.recipe import Compare, Recipe, load_recipe
+from shoal.registry import load, make, names
 from shoal.release.compare.figures import Axis, default_axes, find_axis
 from shoal.release.compare.points import Grid, Point, Task, has_classes
 from shoal.release.compare.result import Comparison, Entry

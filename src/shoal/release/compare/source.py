@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import load, make
 from shoal.data.domain import Domain
 from shoal.data.keys import Keys
 from shoal.data.table import Table
@@ -24,6 +23,7 @@ from shoal.errors import ParameterError, RecipeError
 from shoal.io.evidence import row_bytes
 from shoal.recipe.recipe import Recipe
 from shoal.recoding.publish import Publishing
+from shoal.registry import load, make
 from shoal.release.attack_case import SAMPLE, Sampling, attackable, refuse_unattackable
 from shoal.release.capabilities import refuse_unserved
 from shoal.release.compare.figures import attack_figures

@@ -26,6 +26,7 @@ from shoal.io.evidence import input_hash
 from shoal.io.private import write_private
 from shoal.kernels.cores import use_cores
 from shoal.recipe.recipe import Recipe
+from shoal.registry import VERSION
 from shoal.release.compare.points import FAILED, Outcome, Point, Task, run_point
 from shoal.release.run import Progress as run_Progress
 from shoal.release.run import anonymize, anonymize_table, read_recipe_source
@@ -36,7 +37,6 @@ from shoal.utility.domains import Reading
 from shoal.utility.features import Boundaries
 from shoal.utility.queries import parse_queries
 from shoal.utility.reading import read_release
-from shoal.version import VERSION
 
 # Points done, points in all, and the one that was done last.
 Progress = Callable[[int, int, str], None]

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.catalogue import names
 from shoal.data.coding import canonical_text, infer_type
 from shoal.data.hierarchy_files import build
 from shoal.data.keys import Keys
@@ -16,6 +15,7 @@ from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.params import choice, nearest
 from shoal.recoding.foreign_cells import foreign_cover
 from shoal.recoding.kinds import GENERALISED, Trait, named
+from shoal.registry import names
 from shoal.risk.attacks.base import AttackResult
 from shoal.risk.attacks.case import AttackCase, View
 from shoal.risk.attacks.run import make_case, refuse_overlap, run_attacks

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from shoal.catalogue import make, names
 from shoal.errors import GateError, RecipeError
 from shoal.grammar import parse_attack
 from shoal.params import nearest, real
 from shoal.recoding.kinds import Trait
+from shoal.registry import make, names
 from shoal.results import Release
 from shoal.risk.attacks.base import AttackResult
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import load
 from shoal.data.classes import RowIds
 from shoal.data.coding import canonical_text
 from shoal.data.column import TREE, Column
@@ -20,6 +19,7 @@ from shoal.kernels.grouping import group_rows
 from shoal.params import whole
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain
+from shoal.registry import load
 from shoal.results import Release
 from shoal.risk.attacks.arrangements import LEAST, Dealing, weigh
 from shoal.risk.attacks.base import Attack, AttackFigure, AttackResult, clustered, figure

@@ -9,7 +9,6 @@ from itertools import product
 
 import numpy as np
 
-from shoal.catalogue import load, make
 from shoal.data.hierarchy import Hierarchy
 from shoal.kernels.rules import SIZE
 from shoal.models.base import merging_keeps
@@ -17,6 +16,7 @@ from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.cells import TreeCells
 from shoal.recoding.recodings import FullDomain, Subtree
+from shoal.registry import load, make
 from shoal.results import Release
 from shoal.utility.base import Prices
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import load, make, spared, working
 from shoal.data.coding import canonical_text
 from shoal.data.keys import Keys
 from shoal.data.table import Table, iso_dates, take_rows
@@ -19,6 +18,7 @@ from shoal.grammar import parse_attack
 from shoal.recoding.cover import refuse_unmet, refuse_unmet_values
 from shoal.recoding.kinds import Trait, kind_of, made_of
 from shoal.recoding.reader_labels import readers_manifest
+from shoal.registry import load, make, spared, working
 from shoal.results import Release
 from shoal.risk.attacks.base import Attack, AttackResult
 from shoal.risk.attacks.case import AttackCase, Other, View

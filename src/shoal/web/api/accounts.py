@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from sqlalchemy import select, text
 
-from shoal.version import VERSION
+from shoal.registry import VERSION
 from shoal.web.accounts.tokens import make_token, revoke, tokens_of
 from shoal.web.accounts.users import change, make_link, make_user
 from shoal.web.api.schemas import Me, NewToken, NewUser, TokenIn, TokenOut, UserEnd, UserIn, UserOut

@@ -103,8 +103,7 @@ def _ended(asked: dict[str, Any], progress: Any) -> dict[str, Any]:
     """What came of the job, or why nothing did."""
     try:
         progress("loading")
-        from shoal.errors import ShoalError
-        from shoal.hierarchy.silence import name_no_values
+        from shoal.errors import ShoalError, name_no_values
         from shoal.web.jobs.kinds import do
     except MemoryError:
         return {"failed": _too_small(asked)}

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import working
 from shoal.data.schema import Schema
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.evidence import evidence_folder
@@ -31,6 +30,7 @@ from shoal.recipe.draft_text import recipe_text
 from shoal.recipe.recipe import Output, Recipe, update_recipe
 from shoal.recipe.sniff import Given, read_raw
 from shoal.recipe.source import settled
+from shoal.registry import working
 from shoal.release.attack_case import some_beside
 from shoal.release.check import examine, tried
 from shoal.release.compare.result import comparison_data

@@ -13,12 +13,12 @@ import tomlkit
 from fastapi import APIRouter, Form
 from starlette.responses import Response
 
-from shoal.catalogue import load, make, summary, working
 from shoal.errors import ParameterError, RecipeError, ShoalError
 from shoal.grammar import target_words, typed_value
 from shoal.models.base import Model
 from shoal.recipe.edit import models_of, with_algorithm, with_model, with_profile, without_model
 from shoal.recipe.profiles import named_profile
+from shoal.registry import load, make, summary, working
 from shoal.web.pages.project_page import Base, Bench, Problem, texts, whole
 from shoal.web.preview.place import Place
 from shoal.web.request import Here, needs

@@ -8,11 +8,11 @@ from typing import Any
 
 import tomlkit
 
-from shoal.catalogue import make
 from shoal.errors import ParameterError
 from shoal.recipe.edit import with_section
 from shoal.recipe.recipe import parse_recipe
 from shoal.recipe.source import settled
+from shoal.registry import make
 from shoal.release.run import open_rows
 from shoal.utility.research_rules import Constraint
 from shoal.utility.research_table import researched, table_warnings, valued_levels

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from shoal.catalogue import load
 from shoal.errors import RecipeError
 from shoal.io.databases import without_password
 from shoal.recipe.recipe import Recipe, parse_recipe
 from shoal.recoding.kinds import Trait
+from shoal.registry import load
 from shoal.web.settings import Offer
 
 MOST = 1 << 20  # characters

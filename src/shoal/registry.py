@@ -16,7 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from shoal.errors import InputError, ParameterError
 from shoal.params import nearest
-from shoal.version import VERSION
+
+# ----------------------------------------
+# The version of this package, importable without anything else.
+
+
+VERSION = "0.1.0"
+
 
 OURS, PROGRAM = f"shoal {VERSION}", "this program"
 # Where installed distributions say what they add.

@@ -1,1 +1,0 @@
-"""Value generalisation hierarchies: the trees themselves, builders that grow them, and their files."""
