@@ -165,5 +165,6 @@ def test_a_value_that_nobody_counted_is_a_source_that_changed(tmp_path: Path) ->
 
 
 def test_of_many_rows_runs_grow_and_buckets_do_not_become_more() -> None:
-    assert [spark_files.bucket_bits(n) for n in (1, 1 << 19, 1 << 20, 10_000_000, 10**9, 10**11)] == [0, 0, 1, 5, 10, 10]
+    rows = (1, 1 << 19, 1 << 20, 10_000_000, 10**9, 10**11)
+    assert [spark_files.bucket_bits(n) for n in rows] == [0, 0, 1, 5, 10, 10]
     assert [spark_files.run_rows(n) for n in (1, 10_000_000, 1 << 31)] == [1 << 19, 1 << 19, 1 << 21]

@@ -150,7 +150,7 @@ VISITS: dict[str, Any] = {
 def test_a_dataframe_goes_in_and_out_and_only_counts_come_to_the_driver(
     spark: Any, tmp_path: Path, brought: list[tuple[int, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.engines.spark_files._RUN", 500)  # rows of a run, so that there are several runs and buckets
+    monkeypatch.setattr("shoal.engines.spark_files._RUN", 500)  # rows of a run, for several runs and buckets
     monkeypatch.setattr("shoal.engines.sql_rows.PAIRS", 150)  # fewer than cells have costs, and more than illnesses
     monkeypatch.setattr("shoal.data.classes._ROWS", 100)
     rows, recipe = visits(), {**VISITS, "roles": {**VISITS["roles"], "sensitive": ["cost", "ill.ness"]}}

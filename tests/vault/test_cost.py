@@ -210,7 +210,7 @@ def test_patterns_are_given_a_line_at_a_time_and_every_line_as_often(
 
 def test_a_word_begins_in_one_place() -> None:
     """Else a line of many would be gone through from each of them to its end."""
-    assert [found.start() for found in re.finditer(f"(?={interpret._WORD_LEFTOVERS})", "a$b$c.d-e a-$f")] == [0, 10]
+    assert [found.start() for found in re.finditer(f"(?={interpret._NAME_BEFORE})", "a$b$c.d-e a-$f")] == [0, 10]
 
 
 def test_a_name_that_is_longer_than_a_line_is_none(tokens: Released) -> None:

@@ -17,7 +17,7 @@ from shoal.verify.tally import Counts, Packed
 def test_combinations_are_counted_as_by_anybody(
     cards: tuple[int, ...], room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tally, "_ROOM_PACKED", room)
+    monkeypatch.setattr(tally, "_PACKED_ROWS", room)
     random = np.random.default_rng(4)
     found, plain = Packed(), Counts()
     for most in (10, 200_000, 70_000):  # beyond what is kept in one place

@@ -53,7 +53,7 @@ def test_values_in_other_spellings_are_one(size: int) -> None:
 @pytest.mark.parametrize("room", [1, 4, 1 << 16])
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_counts_add_up(monkeypatch: pytest.MonkeyPatch, size: int, room: int) -> None:
-    monkeypatch.setattr(tally, "_ROOM_TALLY", room)
+    monkeypatch.setattr(tally, "_TALLIED_ROWS", room)
     random = np.random.default_rng(3)
     frame = pl.DataFrame({"a": random.integers(0, 4, 40), "b": random.integers(0, 3, 40)})
     found = Counts()

@@ -66,11 +66,16 @@ EXAMPLES = {
 }
 
 
-# Modules of shoal.cli and what to take from them; others hold a function of their own name.
-_HOMES = {
-    "list": "listing:list_names", "hierarchy": "hierarchy:app", "vault": "vault:app", "registry": "registry:app",
-    "log": "log:app", "remote": "remote:app",
+# Modules of shoal.cli and the commands in each, which are functions of their names unless ``_NAMED`` says otherwise.
+_MODULES = {
+    "run": ("run", "anonymize", "apply"), "start": ("start", "check", "demo"), "data": ("data", "list", "reproduce"),
+    "risk": ("risk", "audit"), "attack": ("attack",), "measure": ("measure", "estimate"),
+    "compare": ("compare", "explore"), "explain": ("explain", "diff", "report", "values"),
+    "hierarchy": ("hierarchy",), "verify": ("verify", "sign", "log"), "vault": ("vault", "registry"),
+    "server": ("serve", "remote"),
 }  # fmt: skip
+_NAMED = {"list": "list_names", "hierarchy": "app", "vault": "vault_app", "registry": "registry_app",
+          "log": "log_app", "remote": "app"}  # fmt: skip
 _PANELS = {
     "Make a release": (
         "start", "demo", "check", "explore", "values", "run", "anonymize", "apply", "serve", "hierarchy",
@@ -154,8 +159,8 @@ def _finish(app: typer.Typer, above: str = "") -> None:
 
 
 def _load(name: str) -> Any:
-    module, _, attribute = _HOMES.get(name, name).partition(":")
-    return getattr(import_module(f"shoal.cli.{module}"), attribute or name)
+    (module,) = (module for module, names in _MODULES.items() if name in names)
+    return getattr(import_module(f"shoal.cli.{module}"), _NAMED.get(name, name))
 
 
 def _summary(found: Any) -> str:

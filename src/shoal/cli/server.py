@@ -146,7 +146,7 @@ def rotate(
     from shoal.vault.seal import Key
 
     key = None if new_key is None else Key.file(new_key)
-    with _server_server_keys(folder, database, master_key, passphrase_file) as (settings, store, module):
+    with _open_server(folder, database, master_key, passphrase_file) as (settings, store, module):
         pieces = module.rotate(settings, store, key)
     say(f"{pieces:,} sealed pieces are under a fresh master key; backups of before need the old key file.")
 
@@ -158,13 +158,13 @@ def accept(
     passphrase_file: _PassphraseFile = None,
 ) -> None:
     """Take a backup that was restored on purpose for the newest, where a server calls it an older copy."""
-    with _server_server_keys(folder, database, master_key, passphrase_file) as (settings, store, module):
+    with _open_server(folder, database, master_key, passphrase_file) as (settings, store, module):
         changes = module.accept(settings, store)
     say(f"The secrets are taken as they were after change {changes:,}. What answers told since then is not counted.")
 
 
 @contextmanager
-def _server_server_keys(
+def _open_server(
     folder: Path, database: str | None, master_key: Path | None, passphrase_file: Path | None
 ) -> Iterator[tuple[Any, Any, Any]]:
     """A server that stands still, and does so until we are done."""
@@ -224,7 +224,7 @@ def _start(
 @app.command("list")
 def list_releases(url: _Url, token_file: _TokenFile = None, as_json: Json = False) -> None:
     """List the releases that you were granted."""
-    found = _server_remote(url, token_file).releases()
+    found = _connect(url, token_file).releases()
     if as_json:
         show_json({"releases": found})
         return
@@ -248,7 +248,7 @@ def download(
     as_json: Json = False,
 ) -> None:
     """Download a release, and verify all that its manifest says, and its signature."""
-    server = _server_remote(url, token_file)
+    server = _connect(url, token_file)
     place = server.download(release, output, most=_bytes(most), signed=signed, public_key=public_key)
     found, why = _signed(place, public_key)
     if as_json:
@@ -280,7 +280,7 @@ def ask(
     from shoal.cli.vault import read_aliases, read_text
 
     text = sys.stdin.read() if file is None else read_text(file)
-    server = _server_remote(url, token_file)
+    server = _connect(url, token_file)
     _show(server.ask(release, text, form=form, target=target, aliases=read_aliases(alias or [])), as_json)
 
 
@@ -295,7 +295,7 @@ def question(
     as_json: Json = False,
 ) -> None:
     """Read what became of a question, or list all of yours."""
-    server = _server_remote(url, token_file)
+    server = _connect(url, token_file)
     if key is not None:
         _show(server.question(key), as_json)
         return
@@ -307,7 +307,7 @@ def question(
     show_table(["question", "release", "state", "asked"], rows)
 
 
-def _server_remote(url: str, token_file: Path | None) -> Remote:
+def _connect(url: str, token_file: Path | None) -> Remote:
     from shoal.client import connect
 
     return connect(url, token_file=token_file, **_how)

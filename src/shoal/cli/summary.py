@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # What a release lost, in words: column by column, and where its cells overlap.
 
 
-_CELL_WIDTH_LOST = 20
+_EXAMPLE_WIDTH = 20
 # So many columns are described; of more, those that lost most.
 _SHOWN = 8
 _NAME = 24
@@ -78,7 +78,7 @@ def overlap_lines(found: Iterable[Overlap]) -> list[str]:
         return []
     worst = max(mine, key=lambda entry: entry.share)
     names = ", ".join(short(entry.column, _NAME) for entry in mine[:4]) + (", ..." if len(mine) > 4 else "")
-    example = " and ".join(short(cell, _CELL_WIDTH_LOST) for cell in worst.example)
+    example = " and ".join(short(cell, _EXAMPLE_WIDTH) for cell in worst.example)
     return [
         f"Overlapping cells in {names} (such as {example}): counts by cell are uncertain for up to "
         f"{share(worst.share)} of the rows. Where that matters, let a method recode whole columns, "
@@ -98,7 +98,7 @@ def short(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-_CELL_WIDTH_SUMMARY = 40
+_CELL_WIDTH = 40
 _MOST_SPLITS = 3
 
 
@@ -289,7 +289,7 @@ def _research_lines(facts: Mapping[str, Any], search: Mapping[str, Any] | None) 
     if rules:
         found.append(f"Rules kept: {len(rules) - len(broken)} of {len(rules)}.")
     for rule in broken:
-        cells = ", ".join(short(cell, _CELL_WIDTH_SUMMARY) for cell in rule["such_as"])
+        cells = ", ".join(short(cell, _CELL_WIDTH) for cell in rule["such_as"])
         found.append(f"Broken: {rule['text']} (importance {figure(rule['importance'])}), by cells such as {cells}.")
     if search is not None and not search["proven"]:
         found.append(f"Not proven to be the best: that may be better by up to {figure(search['gap'])}.")

@@ -26,7 +26,7 @@ _UNCOUNTED = "note: nothing is counted or logged here; a server ('shoal serve') 
 
 vault_app = typer.Typer(help="Keep what undoes a pseudonymised release in an encrypted file, and use it.")
 
-_File_vault = Annotated[Path, typer.Argument(metavar="VAULT", help="A file that ends in .vault.", show_default=False)]
+_VaultFile = Annotated[Path, typer.Argument(metavar="VAULT", help="A file that ends in .vault.", show_default=False)]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of an entry.", show_default=False)]
 _Release = Annotated[
     Path | None,
@@ -53,7 +53,7 @@ vault_app.command()(server.accept)
 
 @vault_app.command()
 def put(
-    vault: _File_vault,
+    vault: _VaultFile,
     name: _Name,
     file: Annotated[Path | None, _file("Secrets as 'vault get' writes them (JSON).")] = None,
     new_key: Annotated[
@@ -83,7 +83,7 @@ def put(
 
 @vault_app.command("list")
 def list_entries(
-    vault: _File_vault, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
+    vault: _VaultFile, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
 ) -> None:
     """List the entries: names, columns and sizes, no values."""
     from shoal.vault.files import contents
@@ -98,7 +98,7 @@ def list_entries(
 
 @vault_app.command()
 def get(
-    vault: _File_vault,
+    vault: _VaultFile,
     name: _Name,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE.json", help="Where to write it.", show_default=False)
@@ -131,7 +131,7 @@ def get(
 
 @vault_app.command()
 def interpret(
-    vault: _File_vault,
+    vault: _VaultFile,
     name: _Name,
     file: Annotated[Path | None, _file("Rules or CSV; standard input by default.")] = None,
     output: Annotated[
@@ -294,9 +294,13 @@ def _columns(secrets: list[Secret]) -> str:
 # ``shoal registry``: what a publisher remembers of the releases of one source.
 
 
-registry_app = typer.Typer(help="Make, or look into, the encrypted registry that 'shoal run' keeps of a source's releases.")
+registry_app = typer.Typer(
+    help="Make, or look into, the encrypted registry that 'shoal run' keeps of a source's releases."
+)
 
-_File_registry = Annotated[Path, typer.Argument(metavar="REGISTRY", help="A file that ends in .registry.", show_default=False)]
+_RegistryFile = Annotated[
+    Path, typer.Argument(metavar="REGISTRY", help="A file that ends in .registry.", show_default=False)
+]
 
 
 @registry_app.callback(invoke_without_command=True)
@@ -307,7 +311,7 @@ def _start_registry(context: typer.Context) -> None:
 
 @registry_app.command()
 def new(
-    registry: _File_registry,
+    registry: _RegistryFile,
     source: Annotated[
         str, typer.Option(metavar="NAME", help="The source.name of its recipes.", show_default=False)
     ],
@@ -331,7 +335,7 @@ def new(
 
 @registry_app.command()
 def show(
-    registry: _File_registry, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
+    registry: _RegistryFile, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
 ) -> None:
     """List its releases: names, models and numbers, nobody's values."""
     from shoal.vault.registry_file import open_registry

@@ -16,15 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal.errors import InputError, VerificationError
 from shoal.io.atomic import locked, sync
 from shoal.io.folders import is_release
 from shoal.verify.folder import MANIFEST, read_manifest
-
-if TYPE_CHECKING:
-    from shoal.recipe.recipe import Recipe
 
 START = "0" * 64
 _BEFORE, _AFTER = ("entry", "time", "who", "event"), ("previous", "hash")
@@ -193,20 +190,6 @@ def read_journal(path: str | Path, *, head: str | None = None) -> Journal:
             raise VerificationError(f"Line {number} of the log '{path}' is not as it was written.")
     journal.refuse_shorter(heads, str(path))
     return journal
-
-
-def log_of(recipe: Recipe) -> str | None:
-    """Return the log that a recipe names, None where it names none."""
-    return None if recipe.output.log is None else str(recipe.resolve(recipe.output.log))
-
-
-def refuse_unlogged(recipe: Recipe) -> None:
-    """Refuse, before any work, a log that no line can be added to, or that somebody changed."""
-    if (log := log_of(recipe)) is None:
-        return
-    place = check_journal(log, release=recipe.resolve(recipe.output.folder))
-    if place.exists():
-        read_journal(place)
 
 
 def heads_of(given: str | None) -> list[str]:

@@ -223,7 +223,8 @@ def facts_of(series: pl.Series, given: Notation = PLAIN, comma: bool = False, or
     if series.dtype == pl.String:
         found = _of_text(series, counted, given, comma)
     elif series.dtype.is_numeric():
-        found = _of_numbers(series.name, counted, value_patterns.numbers_look(counted["value"]) if _is_whole(counted) else None)
+        look = value_patterns.numbers_look(counted["value"]) if _is_whole(counted) else None
+        found = _of_numbers(series.name, counted, look)
     elif series.dtype in (pl.Date, pl.Datetime):
         timed = series.dtype != pl.Date and look_at(series) is not None
         found = _made(series.name, counted, type="date", timed=timed)

@@ -92,7 +92,7 @@ NUMBERS = (
     Number("a Dutch BSN", re.compile(r"\d{9}"), bsn),
     Number("a number with Luhn's check digit", re.compile(r"\d{8,19}"), luhn),
 )
-_MARKS_DIGITS = re.compile(r"[ ./\-]")
+_GROUP_MARKS = re.compile(r"[ ./\-]")
 _FEWEST, _NEARLY_ALL = 10, 0.95
 
 
@@ -100,7 +100,7 @@ def recognised(texts: list[str]) -> Number | None:
     """What numbers texts are, if nearly all of them are right ones: chance would leave most of them wrong."""
     if len(texts) < _FEWEST:
         return None
-    plain = [_MARKS_DIGITS.sub("", text.upper()) for text in texts]
+    plain = [_GROUP_MARKS.sub("", text.upper()) for text in texts]
     for number in NUMBERS:
         shaped = [text for text in plain if number.shape.fullmatch(text)]
         if len(shaped) < _NEARLY_ALL * len(plain):

@@ -77,7 +77,11 @@ class Grades:
         codes, numbers = _numbers(column)
         counts = column.frequencies[codes]
         table = self._table(column, codes, numbers) if given is None else _fitting(column, codes, given)
-        made = table.encode_numbers(numbers, counts) if given is None else _with_given_grading(table, column, numbers, counts)
+        made = (
+            table.encode_numbers(numbers, counts)
+            if given is None
+            else _extend_grading(table, column, numbers, counts)
+        )
         series = look_up(column, values, pl.Series(made, dtype=pl.Float64), codes)
         places = (numbers - numbers[0]).astype(np.float64) if len(numbers) else np.empty(0)
         notes = {"categories": table.categories, "correlation": correlation(places, made, counts)}
@@ -123,7 +127,7 @@ def _fitting(column: Column, codes: np.ndarray, given: Secret) -> GradingTable:
     return given
 
 
-def _with_given_grading(table: GradingTable, column: Column, numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _extend_grading(table: GradingTable, column: Column, numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
     outside = table.place(numbers)[0] < 0
     if outside.any():
         raise DomainError(
@@ -251,7 +255,7 @@ class Prefixes:
         share = column.frequencies[present] / max(1, column.frequencies[present].sum())
         notes = {"values": len(present), "entropy": float(-(share * np.log(share)).sum())}
         if given is not None:
-            table, names = _with_given_mapping(column, present, given)
+            table, names = _extend_mapping(column, present, given)
             return look_up(column, values, names, present), table, notes
         order = keys.private_order(f"mapping {column.name}", len(present))
         prefix = self._prefix(column.name)
@@ -274,7 +278,7 @@ class Prefixes:
         return found
 
 
-def _with_given_mapping(column: Column, present: np.ndarray, given: Secret) -> tuple[MappingTable, pl.Series]:
+def _extend_mapping(column: Column, present: np.ndarray, given: Secret) -> tuple[MappingTable, pl.Series]:
     """A given mapping, and the code of every value that occurs, or the reason why there is none."""
     if not isinstance(given, MappingTable):
         raise ParameterError(f"The codes given for column '{column.name}' are no mapping: give one, or leave them out.")

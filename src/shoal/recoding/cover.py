@@ -67,7 +67,7 @@ class Cover:
         if self.bounds is None:
             found = [self.codes.get(self._leaf(text), self.atoms - 1) for text in distinct.to_list()]
         else:
-            found = _between(self.bounds, _quantities_cover(self.name, self.type, distinct.to_list()))
+            found = _between(self.bounds, _as_quantities(self.name, self.type, distinct.to_list()))
         missing = self.atoms - 2
         if not found:
             return np.full(texts.len(), missing, dtype=np.int32)
@@ -146,8 +146,8 @@ def _number_runs(entry: Mapping[str, Any], kind: str, texts: list[str]) -> dict[
 
 def _ends(entry: Mapping[str, Any], cell: grammar.Cell) -> list[Any]:
     if isinstance(cell, grammar.Interval):
-        return _quantities_cover(entry["name"], entry["type"], [cell.lo_text, cell.hi_text])
-    return _quantities_cover(entry["name"], entry["type"], [cell.text]) if isinstance(cell, grammar.Value) else []
+        return _as_quantities(entry["name"], entry["type"], [cell.lo_text, cell.hi_text])
+    return _as_quantities(entry["name"], entry["type"], [cell.text]) if isinstance(cell, grammar.Value) else []
 
 
 def _text_runs(entry: Mapping[str, Any], kind: str, texts: list[str]) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _between(ends: Sequence[Any], values: Sequence[Any]) -> list[int]:
     return found
 
 
-def _quantities_cover(name: str, kind: str, texts: Sequence[str]) -> list[Any]:
+def _as_quantities(name: str, kind: str, texts: Sequence[str]) -> list[Any]:
     """Exact numbers, or days, of texts."""
     try:
         if kind == "date":
@@ -276,7 +276,8 @@ def refuse_unmet(cover: Cover, values: pl.Series, who: str) -> None:
         _refuse_unreadable(cover.name, cover.type, lost, counts, who)
         if cover.bounds is None and not all(text in known for text in counts):
             # Leaves are the numbers or days that somebody has: another one in their range is written alike.
-            mine, theirs = _quantities_meeting(cover.type, counts), _quantities_meeting(cover.type, dict.fromkeys(known, 1))
+            mine = _count_quantities(cover.type, counts)
+            theirs = _count_quantities(cover.type, dict.fromkeys(known, 1))
             _refuse_apart(cover.name, _beyond(mine, theirs), _beyond(theirs, mine), who)
             return
     atoms = cover.place(pl.Series(list(counts), dtype=pl.String))
@@ -302,7 +303,7 @@ def refuse_unmet_values(name: str, type: str, released: pl.Series, values: pl.Se
     if type in ("numeric", "date"):
         lost = [text for text in counts if text not in known and not is_readable(type, text)]
         _refuse_unreadable(name, type, lost, counts, who)
-        mine, theirs = _quantities_meeting(type, counts), _quantities_meeting(type, known)
+        mine, theirs = _count_quantities(type, counts), _count_quantities(type, known)
         _refuse_apart(name, _beyond(mine, theirs), _beyond(theirs, mine), who)
         return
     outside = [text for text in counts if text not in known]
@@ -361,7 +362,7 @@ def _untouched(cover: Cover, atoms: np.ndarray) -> float:
     return float((many * says * ~touched).sum() / max((many * says).sum(), 1))
 
 
-def _quantities_meeting(type: str, counts: Mapping[str, int]) -> list[tuple[Decimal, int]]:
+def _count_quantities(type: str, counts: Mapping[str, int]) -> list[tuple[Decimal, int]]:
     """Numbers, or days, with how often each occurs."""
     found = ((_quantity(type, text), many) for text, many in counts.items())
     return [(number, many) for number, many in found if number is not None]

@@ -236,9 +236,8 @@ def _told(problems: list[ShoalError]) -> dict[str, Any]:
 
 def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:
     """Whether what a run writes and keeps has its place."""
-    from shoal.io.hash_chain import refuse_unlogged
     from shoal.release.run import refuse_unkept
-    from shoal.release.write import check_output
+    from shoal.release.write import check_output, refuse_unlogged
     from shoal.vault.registry_file import refuse_unremembered
 
     folder, path = recipe.resolve(recipe.output.folder), recipe.source.path

@@ -46,7 +46,6 @@ from shoal.io.cell_format import count_formulas
 from shoal.io.copies import compare_copies
 from shoal.io.databases import Relation
 from shoal.io.evidence import frame_stamp, manifest_bytes, row_bytes, write_evidence
-from shoal.io.hash_chain import log_of, refuse_unlogged
 from shoal.io.statistics_files import read_labels
 from shoal.io.transaction import BOUND, Holder, publish
 from shoal.io.transaction import resume as settle
@@ -86,7 +85,7 @@ from shoal.release.gating import (
 from shoal.release.manifest import describe, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.release.publish import Buckets, Showing, person_frames
 from shoal.release.publish import Given as publish_Given
-from shoal.release.write import Growing, check_output, read_release, write_release, writing
+from shoal.release.write import Growing, check_output, log_of, read_release, refuse_unlogged, write_release, writing
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release, Written
 from shoal.risk.attacks.base import AttackFigure

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,7 @@ from shoal.io.evidence import (
 from shoal.io.files import FORMATS, FORMULAS, write_frame
 from shoal.io.folders import is_release, refuse_among
 from shoal.io.frames import native
+from shoal.io.hash_chain import check_journal, read_journal
 from shoal.io.statistics_files import Labels
 from shoal.io.transaction import BOUND, Holder, publish, resume
 from shoal.params import choice
@@ -45,6 +46,9 @@ from shoal.verify.leaks import Shown, check_leaks
 from shoal.verify.manifest_schema import REPORT
 from shoal.verify.staged import check_staged
 from shoal.verify.values import plain
+
+if TYPE_CHECKING:
+    from shoal.recipe.recipe import Recipe
 
 PUBLIC = (MANIFEST, REPORT, *(f"{table}.{format}" for table in ("release", "sensitive") for format in FORMATS), *FILES)
 PRIVATE = (RECIPE, SECRET, SAMPLE_SECRET, FACTS)
@@ -367,3 +371,17 @@ def _texts(rows: pl.DataFrame) -> pl.DataFrame:
         for column in rows.iter_columns()
         if isinstance(column.dtype, pl.Enum)
     )
+
+
+def log_of(recipe: Recipe) -> str | None:
+    """Return the log that a recipe names, None where it names none."""
+    return None if recipe.output.log is None else str(recipe.resolve(recipe.output.log))
+
+
+def refuse_unlogged(recipe: Recipe) -> None:
+    """Refuse, before any work, a log that no line can be added to, or that somebody changed."""
+    if (log := log_of(recipe)) is None:
+        return
+    place = check_journal(log, release=recipe.resolve(recipe.output.folder))
+    if place.exists():
+        read_journal(place)

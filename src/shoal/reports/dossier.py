@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.recoding.kinds import Trait, made_of
-from shoal.reports import dossier_context, dossier_figures
-from shoal.reports.dossier_context import crosswalk
+from shoal.reports import dossier_context as context
+from shoal.reports import dossier_figures as figures
 from shoal.reports.dossier_model import (
     NOT_MEASURED,
     NOT_STATED,
@@ -37,20 +37,20 @@ Part = Callable[[Facts], Section]
 INTERNAL, EXTERNAL, REGULATOR = "internal", "external", "regulator"
 # As issues are raised at a review board.
 _INTERNAL: tuple[Part, ...] = (
-    dossier_context.identification, dossier_context.situation, dossier_context.principals, dossier_figures.variables, dossier_context.threats,
-    dossier_figures.threshold, dossier_figures.risk, dossier_figures.criteria, dossier_figures.attacks, dossier_context.models, dossier_figures.utility,
-    dossier_context.deviations, dossier_context.history, dossier_context.hashes, dossier_context.sign_off, crosswalk,
+    context.identification, context.situation, context.principals, figures.variables, context.threats,
+    figures.threshold, figures.risk, figures.criteria, figures.attacks, context.models, figures.utility,
+    context.deviations, context.history, context.hashes, context.sign_off, context.crosswalk,
 )  # fmt: skip
 # As the anonymisation reports of EMA and Health Canada go: method, variables, risk, utility, conclusion.
 _REGULATOR: tuple[Part, ...] = (
-    dossier_context.identification, dossier_context.models, dossier_figures.threshold, dossier_figures.variables, dossier_context.principals,
-    dossier_context.situation, dossier_context.threats, dossier_figures.risk, dossier_figures.criteria, dossier_figures.attacks, dossier_figures.utility,
-    dossier_context.deviations, dossier_context.history, dossier_context.sign_off, dossier_context.hashes, crosswalk,
+    context.identification, context.models, figures.threshold, figures.variables, context.principals,
+    context.situation, context.threats, figures.risk, figures.criteria, figures.attacks, figures.utility,
+    context.deviations, context.history, context.sign_off, context.hashes, context.crosswalk,
 )  # fmt: skip
 # What the manifest says, and nothing else.
 _EXTERNAL: tuple[Part, ...] = (
-    dossier_context.identification, dossier_context.situation, dossier_context.models, dossier_figures.attacks, dossier_context.deviations, dossier_figures.columns,
-    dossier_context.history, dossier_context.hashes,
+    context.identification, context.situation, context.models, figures.attacks, context.deviations, figures.columns,
+    context.history, context.hashes,
 )  # fmt: skip
 AUDIENCES: Mapping[str, tuple[Part, ...]] = {INTERNAL: _INTERNAL, EXTERNAL: _EXTERNAL, REGULATOR: _REGULATOR}
 
@@ -61,7 +61,7 @@ def dossier(facts: Facts, audience: str) -> Dossier:
     seen = facts if private else public(facts.manifest, facts.digest)
     parts = AUDIENCES[audience]
     if not private and not seen.manifest.get("measured"):
-        parts = tuple(part for part in parts if part is not dossier_figures.attacks)
+        parts = tuple(part for part in parts if part is not figures.attacks)
     return Dossier(
         title=seen.named,
         audience=audience,

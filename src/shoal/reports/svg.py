@@ -15,8 +15,8 @@ from shoal.reports.dossier_model import Bars, Figure, Grid, Lines, Points, Stack
 _WIDTH, _HEIGHT = 660, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 30, 52
 # Letters of 12 pixels, about.
-_LETTER_DRAWING = 6.3
-_LONGEST_DRAWING = 22
+_LETTER = 6.3
+_LONGEST_LABEL = 22
 
 
 def svg(figure: Figure, title: str) -> str:
@@ -27,23 +27,20 @@ def svg(figure: Figure, title: str) -> str:
     return f"{head}{''.join(body)}</svg>"
 
 
-def _text_drawing(x: float, y: float, text: str, *, anchor: str = "middle", more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(text)}</text>'
+def _text(x: float, y: float, text: str, anchor: str = "middle", kind: str = "", more: str = "") -> str:
+    name = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{name}{more}>{escape(text)}</text>'
 
 
-def _line_drawing(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> str:
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> str:
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def _box_drawing(x: float, y: float, width: float, height: float, kind: str, told: str, more: str = "") -> str:
+def _box(x: float, y: float, width: float, height: float, kind: str, told: str, more: str = "") -> str:
     return (
         f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"{more}>'
         f"<title>{escape(told)}</title></rect>"
     )
-
-
-def _short(text: str, longest: int = _LONGEST_DRAWING) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _steps(high: float) -> list[float]:
@@ -65,9 +62,9 @@ def _percent(value: float) -> str:
 def _legend(names: Sequence[str]) -> list[str]:
     found, x = [], float(_LEFT)
     for place, name in enumerate(names):
-        found.append(_box_drawing(x, 6, 12, 12, f"s{place}", name))
-        found.append(_text_drawing(x + 17, 16, name, anchor="start"))
-        x += 34 + _LETTER_DRAWING * len(name)
+        found.append(_box(x, 6, 12, 12, f"s{place}", name))
+        found.append(_text(x + 17, 16, name, "start"))
+        x += 34 + _LETTER * len(name)
     return found
 
 
@@ -77,17 +74,18 @@ def _frame(places: Sequence[float], across: str, upwards: str, bottom: float) ->
     found = []
     for place in places:
         y = bottom - (bottom - _TOP) * place / high
-        found += [_line_drawing(_LEFT, y, _WIDTH - _RIGHT, y, "grid"), _text_drawing(_LEFT - 6, y + 4, _percent(place), anchor="end")]
-    found.append(_text_drawing((_LEFT + _WIDTH - _RIGHT) / 2, bottom + 44, across))
+        found.append(_line(_LEFT, y, _WIDTH - _RIGHT, y, "grid"))
+        found.append(_text(_LEFT - 6, y + 4, _percent(place), "end"))
+    found.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, bottom + 44, across))
     middle = (_TOP + bottom) / 2
-    found.append(_text_drawing(12, middle, upwards, more=f' transform="rotate(-90 12 {middle:.0f})"'))
+    found.append(_text(12, middle, upwards, more=f' transform="rotate(-90 12 {middle:.0f})"'))
     return found
 
 
 def _bars(figure: Bars) -> tuple[list[str], float]:
     places = _steps(max((value for values in figure.series.values() for value in values), default=0.0))
     wide = (_WIDTH - _LEFT - _RIGHT) / max(len(figure.labels), 1)
-    tilted = max(map(len, figure.labels), default=0) * _LETTER_DRAWING > wide - 8
+    tilted = max(map(len, figure.labels), default=0) * _LETTER > wide - 8
     bottom = _HEIGHT - _BOTTOM
     found = [*_legend(list(figure.series)), *_frame(places, "" if tilted else figure.across, figure.upwards, bottom)]
     each = wide * 0.76 / max(len(figure.series), 1)
@@ -96,38 +94,39 @@ def _bars(figure: Bars) -> tuple[list[str], float]:
             high = (bottom - _TOP) * value / (places[-1] or 1.0)
             x = _LEFT + wide * place + wide * 0.12 + each * at
             told = f"{figure.labels[place]}, {name}: {_percent(value)}"
-            found.append(_box_drawing(x, bottom - high, each, high, f"s{at}", told))
+            found.append(_box(x, bottom - high, each, high, f"s{at}", told))
     height = float(_HEIGHT)
     for place, label in enumerate(figure.labels):
         x = _LEFT + wide * (place + 0.5)
         if tilted:
             turned = f' transform="rotate(-38 {x:.1f} {bottom + 14:.1f})"'
-            found.append(_text_drawing(x, bottom + 14, _short(label), anchor="end", more=turned))
+            found.append(_text(x, bottom + 14, short(label, _LONGEST_LABEL), "end", more=turned))
         else:
-            found.append(_text_drawing(x, bottom + 16, label))
+            found.append(_text(x, bottom + 16, label))
     if tilted:
-        longest = min(max(map(len, figure.labels)), _LONGEST_DRAWING)
-        height = bottom + 40 + longest * _LETTER_DRAWING * 0.62 + 16
-        found.append(_text_drawing((_LEFT + _WIDTH - _RIGHT) / 2, height - 6, figure.across))
-    found.append(_line_drawing(_LEFT, bottom, _WIDTH - _RIGHT, bottom))
+        longest = min(max(map(len, figure.labels)), _LONGEST_LABEL)
+        height = bottom + 40 + longest * _LETTER * 0.62 + 16
+        found.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, height - 6, figure.across))
+    found.append(_line(_LEFT, bottom, _WIDTH - _RIGHT, bottom))
     return found, height
 
 
 def _stacks(figure: Stacks) -> tuple[list[str], float]:
-    left = 24 + _LETTER_DRAWING * min(max(map(len, figure.labels), default=0), _LONGEST_DRAWING)
+    left = 24 + _LETTER * min(max(map(len, figure.labels), default=0), _LONGEST_LABEL)
     found = _legend(list(figure.series))
     wide = _WIDTH - left - _RIGHT
     for place, label in enumerate(figure.labels):
         y, x = 30 + 26 * place, left
-        found.append(_text_drawing(left - 8, y + 14, _short(label), anchor="end"))
+        found.append(_text(left - 8, y + 14, short(label, _LONGEST_LABEL), "end"))
         for at, (name, values) in enumerate(figure.series.items()):
             told = f"{label}, {name}: {_percent(values[place])}"
-            found.append(_box_drawing(x, y, wide * values[place], 19, f"s{at}", told))
+            found.append(_box(x, y, wide * values[place], 19, f"s{at}", told))
             x += wide * values[place]
     bottom = 30 + 26 * len(figure.labels)
     for share in (0, 0.25, 0.5, 0.75, 1):
-        found.append(_text_drawing(left + wide * share, bottom + 16, _percent(share), anchor="end" if share == 1 else "middle"))
-    return [*found, _text_drawing(left + wide / 2, bottom + 36, figure.across)], bottom + 44
+        anchor = "end" if share == 1 else "middle"
+        found.append(_text(left + wide * share, bottom + 16, _percent(share), anchor))
+    return [*found, _text(left + wide / 2, bottom + 36, figure.across)], bottom + 44
 
 
 def _lines(figure: Lines) -> tuple[list[str], float]:
@@ -140,7 +139,7 @@ def _lines(figure: Lines) -> tuple[list[str], float]:
         return _LEFT + wide * x / (far[-1] or 1.0), bottom - (bottom - _TOP) * y / (places[-1] or 1.0)
 
     found = [*_legend(list(figure.series)), *_frame(places, figure.across, figure.upwards, bottom)]
-    found += [_text_drawing(at(x, 0)[0], bottom + 16, _percent(x), anchor="end" if x == far[-1] else "middle") for x in far]
+    found += [_text(at(x, 0)[0], bottom + 16, _percent(x), "end" if x == far[-1] else "middle") for x in far]
     for place, line in enumerate(figure.series.values()):
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in _stepped(figure, line)))
         found.append(f'<polyline class="l{place}" points="{path}"/>')
@@ -148,10 +147,10 @@ def _lines(figure: Lines) -> tuple[list[str], float]:
         x = at(figure.mark[0], 0)[0]
         right = x > _WIDTH * 0.7
         found += [
-            _line_drawing(x, _TOP, x, bottom, "mark"),
-            _text_drawing(x + (-5 if right else 5), _TOP + 18, figure.mark[1], anchor="end" if right else "start"),
+            _line(x, _TOP, x, bottom, "mark"),
+            _text(x + (-5 if right else 5), _TOP + 18, figure.mark[1], "end" if right else "start"),
         ]
-    return [*found, _line_drawing(_LEFT, bottom, _WIDTH - _RIGHT, bottom)], float(_HEIGHT)
+    return [*found, _line(_LEFT, bottom, _WIDTH - _RIGHT, bottom)], float(_HEIGHT)
 
 
 def _stepped(figure: Lines, line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -166,37 +165,37 @@ def _points(figure: Points) -> tuple[list[str], float]:
     far = _steps(max((x for x, _ in figure.points.values()), default=1.0))
     places = _steps(max((y for _, y in figure.points.values()), default=1.0))
     found = _frame(places, figure.across, figure.upwards, bottom)
-    found += [_text_drawing(_LEFT + wide * x / (far[-1] or 1.0), bottom + 16, _percent(x)) for x in far]
+    found += [_text(_LEFT + wide * x / (far[-1] or 1.0), bottom + 16, _percent(x)) for x in far]
     for place, (name, (x, y)) in enumerate(figure.points.items()):
         px, py = _LEFT + wide * x / (far[-1] or 1.0), bottom - (bottom - _TOP) * y / (places[-1] or 1.0)
         right = px > _WIDTH * 0.6
         found.append(f'<circle class="s{place}" cx="{px:.1f}" cy="{py:.1f}" r="6"/>')
-        found.append(_text_drawing(px + (-11 if right else 11), py - 6, name, anchor="end" if right else "start"))
-    return [*found, _line_drawing(_LEFT, bottom, _WIDTH - _RIGHT, bottom)], float(_HEIGHT)
+        found.append(_text(px + (-11 if right else 11), py - 6, name, "end" if right else "start"))
+    return [*found, _line(_LEFT, bottom, _WIDTH - _RIGHT, bottom)], float(_HEIGHT)
 
 
 def _grid(figure: Grid) -> tuple[list[str], float]:
-    left = 20 + _LETTER_DRAWING * min(max(map(len, figure.names), default=0), _LONGEST_DRAWING)
+    left = 20 + _LETTER * min(max(map(len, figure.names), default=0), _LONGEST_LABEL)
     size = min(46.0, (_WIDTH - left - _RIGHT) / max(len(figure.names), 1))
     most = max((value for row in figure.values for value in row if value is not None), default=0.0) or 1.0
     found = []
     for row, name in enumerate(figure.names):
         y = 8 + size * row
-        found.append(_text_drawing(left - 8, y + size / 2 + 4, _short(name), anchor="end"))
+        found.append(_text(left - 8, y + size / 2 + 4, short(name, _LONGEST_LABEL), "end"))
         for column, value in enumerate(figure.values[row]):
             if value is None:
                 continue
             told = f"{name} and {figure.names[column]}: {value:.3f}"
             x, more = left + size * column, f' style="fill-opacity:{0.06 + 0.88 * value / most:.2f}"'
-            found.append(_box_drawing(x, y, size - 1, size - 1, "cell", told, more))
+            found.append(_box(x, y, size - 1, size - 1, "cell", told, more))
             dark = ' class="on"' if value > 0.6 * most else ""
-            found.append(_text_drawing(x + size / 2, y + size / 2 + 4, f"{value:.2f}".lstrip("0") or "0", more=dark))
+            found.append(_text(x + size / 2, y + size / 2 + 4, f"{value:.2f}".lstrip("0") or "0", more=dark))
     bottom = 8 + size * len(figure.names)
     for column, name in enumerate(figure.names):
         x = left + size * (column + 0.5)
         turned = f' transform="rotate(-38 {x:.1f} {bottom + 14:.1f})"'
-        found.append(_text_drawing(x, bottom + 14, _short(name, 14), anchor="end", more=turned))
-    return found, bottom + 30 + 14 * _LETTER_DRAWING * 0.62
+        found.append(_text(x, bottom + 14, short(name, 14), "end", more=turned))
+    return found, bottom + 30 + 14 * _LETTER * 0.62
 
 
 # ----------------------------------------
@@ -204,8 +203,8 @@ def _grid(figure: Grid) -> tuple[list[str], float]:
 
 
 WIDTH = 640
-_LETTER_DRAWING_ = 6.6
-_LONGEST_DRAWING_ = 26
+_WIDE_LETTER = 6.6
+_LONGEST = 26
 _FARTHEST = 1e300
 
 
@@ -238,21 +237,7 @@ def _svg(body: Sequence[str], height: float, title: str, told: str) -> Markup:
     return Markup(f"{head}{named}{''.join(body)}</svg>")
 
 
-def _text_drawing_(x: float, y: float, text: str, anchor: str = "middle", kind: str = "") -> str:
-    name = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{name}>{escape(text)}</text>'
-
-
-def _line_drawing_(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-
-
-def _box_drawing_(x: float, y: float, width: float, height: float, kind: str, told: str) -> str:
-    size = f'width="{max(width, 0.0):.1f}" height="{max(height, 0.0):.1f}"'
-    return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" {size}><title>{escape(told)}</title></rect>'
-
-
-def short(text: str, longest: int = _LONGEST_DRAWING_) -> str:
+def short(text: str, longest: int = _LONGEST) -> str:
     """A text that fits beside a bar."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
@@ -277,7 +262,7 @@ def _places(high: float) -> list[float]:
 
 def bars(title: str, told: str, given: Sequence[Bar]) -> Markup:
     """Lying bars of shares with intervals and marks; numbers stand at their ends."""
-    left = 24 + _LETTER_DRAWING_ * max([min(len(one.label), _LONGEST_DRAWING_) for one in given], default=0)
+    left = 24 + _WIDE_LETTER * max([min(len(one.label), _LONGEST) for one in given], default=0)
     right = WIDTH - 78.0
     high = max([0.0, *(value for one in given for value in (one.value, one.high or 0.0, *dict(one.marks).values()))])
     places = _places(1.0 if high > 0.5 else high)
@@ -289,25 +274,26 @@ def bars(title: str, told: str, given: Sequence[Bar]) -> Markup:
         return left + (right - left) * min(value / places[-1], 1.0)
 
     for place in places:
-        body += [_line_drawing_(at(place), y0, at(place), bottom, "grid"), _text_drawing_(at(place), bottom + 16, percent(place))]
+        body += [_line(at(place), y0, at(place), bottom, "grid"), _text(at(place), bottom + 16, percent(place))]
     for place, one in enumerate(given):
         y = y0 + 26.0 * place
-        body.append(_text_drawing_(left - 12, y + 17, short(one.label), "end"))
+        body.append(_text(left - 12, y + 17, short(one.label), "end"))
         body += _bar(one, y, at, names)
-    body.append(_line_drawing_(left, y0, left, bottom, "axis"))
+    body.append(_line(left, y0, left, bottom, "axis"))
     return _svg(body, bottom + 26, title, told)
 
 
 def _bar(one: Bar, y: float, at: Callable[[float], float], names: Sequence[str]) -> list[str]:
     """One bar with what belongs to it."""
-    found = [_box_drawing_(at(0.0), y + 5, at(one.value) - at(0.0), 16, f"bar {one.kind}", f"{one.label}: {percent(one.value)}")]
+    told = f"{one.label}: {percent(one.value)}"
+    found = [_box(at(0.0), y + 5, at(one.value) - at(0.0), 16, f"bar {one.kind}", told)]
     if one.low is not None and one.high is not None:
-        found.append(_line_drawing_(at(one.low), y + 13, at(one.high), y + 13, "interval"))
-        found += [_line_drawing_(at(end), y + 9, at(end), y + 17, "interval") for end in (one.low, one.high)]
+        found.append(_line(at(one.low), y + 13, at(one.high), y + 13, "interval"))
+        found += [_line(at(end), y + 9, at(end), y + 17, "interval") for end in (one.low, one.high)]
     for name, value in one.marks:
         found.append(_mark(at(value), y + 13, names.index(name), f"{one.label}, {name}: {percent(value)}"))
     far = max([at(one.value), at(one.high or 0.0), *(at(value) + 6 for _, value in one.marks)])
-    return [*found, _text_drawing_(far + 8, y + 17, percent(one.value), "start", "number")]
+    return [*found, _text(far + 8, y + 17, percent(one.value), "start", "number")]
 
 
 def _mark(x: float, y: float, which: int, told: str) -> str:
@@ -322,8 +308,8 @@ def _mark(x: float, y: float, which: int, told: str) -> str:
 def _mark_legend(names: Sequence[str], left: float) -> list[str]:
     found, x = [], left + 8
     for which, name in enumerate(names):
-        found += [_mark(x, 11, which, name), _text_drawing_(x + 11, 15, name, "start")]
-        x += 40 + _LETTER_DRAWING_ * len(name)
+        found += [_mark(x, 11, which, name), _text(x + 11, 15, name, "start")]
+        x += 40 + _WIDE_LETTER * len(name)
     return found
 
 
@@ -335,32 +321,32 @@ def columns(title: str, told: str, labels: Sequence[str], series: dict[str, Sequ
     body: list[str] = []
     x = left
     for place, name in enumerate(series if len(series) > 1 else ()):
-        body += [_box_drawing_(x, 6, 12, 12, f"bar s{place}", name), _text_drawing_(x + 17, 16, name, "start")]
-        x += 36 + _LETTER_DRAWING_ * len(name)
+        body += [_box(x, 6, 12, 12, f"bar s{place}", name), _text(x + 17, 16, name, "start")]
+        x += 36 + _WIDE_LETTER * len(name)
     for value in places:
         y = bottom - (bottom - y0) * value / top
-        body += [_line_drawing_(left, y, WIDTH - 10, y, "grid"), _text_drawing_(left - 6, y + 4, percent(value), "end")]
+        body += [_line(left, y, WIDTH - 10, y, "grid"), _text(left - 6, y + 4, percent(value), "end")]
     wide = (WIDTH - 10 - left) / max(len(labels), 1)
     each = min(wide * 0.8 / max(len(series), 1), 46.0)
-    tilted = max(map(len, labels), default=0) * _LETTER_DRAWING_ > wide - 6
+    tilted = max(map(len, labels), default=0) * _WIDE_LETTER > wide - 6
     for which, (name, values) in enumerate(series.items()):
         for place, value in enumerate(values):
             start = left + wide * (place + 0.5) - each * len(series) / 2 + each * which
             size = (bottom - y0) * value / top
             words = f"{labels[place]}{f', {name}' if len(series) > 1 else ''}: {percent(value)}"
             kind = f"bar s{which if len(series) > 1 else 1}"
-            body.append(_box_drawing_(start, bottom - size, each - 1, size, kind, words))
+            body.append(_box(start, bottom - size, each - 1, size, kind, words))
     deep = 0.0
     for place, label in enumerate(labels):
         middle = left + wide * (place + 0.5)
         if tilted:
             turn = f' transform="rotate(-40 {middle:.1f} {bottom + 14:.1f})"'
-            where = f'x="{middle:.1f}" y="{bottom + 14:.1f}" text-anchor="end"{turn}'
+            where = f'x="{middle:.1f}" y="{bottom + 14:.1f}" text-"end"{turn}'
             body.append(f"<text {where}>{escape(short(label, 18))}</text>")
-            deep = max(deep, _LETTER_DRAWING_ * min(len(label), 18) * 0.64)
+            deep = max(deep, _WIDE_LETTER * min(len(label), 18) * 0.64)
         else:
-            body.append(_text_drawing_(middle, bottom + 16, label))
-    body.append(_line_drawing_(left, bottom, WIDTH - 10, bottom, "axis"))
+            body.append(_text(middle, bottom + 16, label))
+    body.append(_line(left, bottom, WIDTH - 10, bottom, "axis"))
     return _svg(body, bottom + 26 + deep, title, told)
 
 
@@ -380,10 +366,10 @@ def plane(title: str, told: str, dots: Sequence[Dot], front: Sequence[Dot], axes
     body: list[str] = []
     for value in xs:
         x = left + (right - left) * (value - xs[0]) / (xs[-1] - xs[0])
-        body += [_line_drawing_(x, y0, x, bottom, "grid"), _text_drawing_(x, bottom + 16, f"{value:.4g}")]
+        body += [_line(x, y0, x, bottom, "grid"), _text(x, bottom + 16, f"{value:.4g}")]
     for value in ys:
         y = bottom - (bottom - y0) * (value - ys[0]) / (ys[-1] - ys[0])
-        body += [_line_drawing_(left, y, right, y, "grid"), _text_drawing_(left - 6, y + 4, f"{value:.4g}", "end")]
+        body += [_line(left, y, right, y, "grid"), _text(left - 6, y + 4, f"{value:.4g}", "end")]
     if len(front) > 1:
         body.append(f'<polyline class="front" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, front))}"/>')
     for one in dots:
@@ -391,9 +377,9 @@ def plane(title: str, told: str, dots: Sequence[Dot], front: Sequence[Dot], axes
         size = 8 if one.kind in ("best", "own") else 6
         where = f'class="dot {one.kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"'
         body.append(f"<circle {where}><title>{escape(one.told)}</title></circle>")
-        body.append(_text_drawing_(x, y - size - 4, one.label, kind="number"))
-    body += [_line_drawing_(left, bottom, right, bottom, "axis"), _line_drawing_(left, y0, left, bottom, "axis")]
-    body.append(_text_drawing_((left + right) / 2, bottom + 38, axes[0]))
+        body.append(_text(x, y - size - 4, one.label, kind="number"))
+    body += [_line(left, bottom, right, bottom, "axis"), _line(left, y0, left, bottom, "axis")]
+    body.append(_text((left + right) / 2, bottom + 38, axes[0]))
     middle = (y0 + bottom) / 2
     body.append(
         f'<text x="14" y="{middle:.0f}" text-anchor="middle" transform="rotate(-90 14 {middle:.0f})">'

@@ -71,7 +71,7 @@ def find_uniques(
     order = np.argsort([column.card for column in columns], kind="stable")
     codes = np.ascontiguousarray(cells.codes[order])
     cards = np.array([columns[key].card for key in order], dtype=np.int64)
-    owner = np.where(cells.sizes == 1, _people_suda(rows, cells.sizes.size), -1).astype(np.int32)
+    owner = np.where(cells.sizes == 1, _owners(rows, cells.sizes.size), -1).astype(np.int32)
     most = min(most, len(columns))
     last, items, masks, earlier, count = new_uniques(owner.size)
     for top in range(len(columns)):
@@ -86,7 +86,7 @@ def find_uniques(
     return Uniques(classes=items[:count], masks=shuffled, keys=len(columns), most=most)
 
 
-def _people_suda(rows: PeopledRows, cells: int) -> np.ndarray:
+def _owners(rows: PeopledRows, cells: int) -> np.ndarray:
     """Somebody of every cell: its person where there is one."""
     if not rows.domain.by_people:
         return np.arange(cells)
@@ -171,7 +171,7 @@ def wildcard_stats(
     pattern = np.unique(gone, axis=1, return_inverse=True)[1].ravel()
     pairs = _matches(codes, cards, gone, pattern)
     total = _sum(pairs, stats.rows, groups)
-    sizes = _people_wildcard(pairs, rows, groups) if rows.domain.by_people else total
+    sizes = _count_people(pairs, rows, groups) if rows.domain.by_people else total
     found: dict[Key, Histogram] = {}
     for one in attributes:
         found[one.key] = _histogram(rows, one, pairs, stats.histograms[one.key], groups)
@@ -223,7 +223,7 @@ def _expand(
     return group, np.repeat(starts[pairs[1]], repeats) + within
 
 
-def _people_wildcard(pairs: tuple[np.ndarray, np.ndarray], rows: PeopledRows, groups: int) -> np.ndarray:
+def _count_people(pairs: tuple[np.ndarray, np.ndarray], rows: PeopledRows, groups: int) -> np.ndarray:
     cells, _, people = rows.held(None)
     group, place = _expand(pairs, cells, groups)
     distinct = np.unique(np.stack([group, people[place]]), axis=1)

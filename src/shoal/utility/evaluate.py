@@ -68,11 +68,11 @@ def evaluate(
             progress(one.name)
         why = one.refusal(reading) or _untouched(one, reading)
         try:
-            found += one.run(reading) if why is None else [_nothing_run(one, why)]
+            found += one.run(reading) if why is None else [_not_run(one, why)]
         except MissingExtraError as error:
             if by_name:
                 raise
-            found.append(_nothing_run(one, str(error)))
+            found.append(_not_run(one, str(error)))
     return found
 
 
@@ -85,7 +85,7 @@ def _untouched(one: Evaluation, reading: Reading) -> str | None:
     return f"Untouched: {listed} {'is' if len(names) == 1 else 'are'} published as in the original, row by row."
 
 
-def _nothing_run(one: Evaluation, why: str) -> Finding:
+def _not_run(one: Evaluation, why: str) -> Finding:
     return Finding(name=one.name, value=None, better="up", sentence=why)
 
 
@@ -137,9 +137,9 @@ def reviewed(release: Release) -> dict[str, Any]:
     """
     table = release.table
     if table.n * len(table.schema.released) > _MOST:
-        return _nothing_reviewed("There are too many rows to measure it in passing: shoal measure --evaluate all does.")
+        return _not_reviewed("There are too many rows to measure it in passing: shoal measure --evaluate all does.")
     if not release.frame.shape[0]:
-        return _nothing_reviewed("Nothing was released, so there is nothing to measure.")
+        return _not_reviewed("Nothing was released, so there is nothing to measure.")
     reading = read_release(release)
     found = [one for one in evaluate(reading, [Distributions(), CountQueries()]) if one.value is not None]
     return {
@@ -150,7 +150,7 @@ def reviewed(release: Release) -> dict[str, Any]:
     }
 
 
-def _nothing_reviewed(why: str) -> dict[str, Any]:
+def _not_reviewed(why: str) -> dict[str, Any]:
     return {"findings": [], "distributions": {}, "associations": None, "notes": [why]}
 
 

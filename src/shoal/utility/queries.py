@@ -189,7 +189,7 @@ class RangeQueries:
     def _quasi(self, feature: Feature, draw: np.random.Generator) -> Callable[[], Condition]:
         ordered = feature.numbers is not None and (feature.hierarchy is None or self.share is not None)
         if ordered:
-            return _interval_queries(feature, draw, self.width, self.share, None)
+            return _draw_interval(feature, draw, self.width, self.share, None)
         if feature.hierarchy is not None:
             return _node(feature, feature.hierarchy, draw, self.level)
         if self.share is not None and feature.type == "ordinal":
@@ -199,7 +199,7 @@ class RangeQueries:
     def _sensitive(self, feature: Feature, draw: np.random.Generator) -> Callable[[], Condition]:
         if feature.numbers is None or (self.span == 0 and self.u is None):
             return _one_value(feature, draw)
-        return _interval_queries(feature, draw, self.span, None, self.u)
+        return _draw_interval(feature, draw, self.span, None, self.u)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +278,7 @@ def _one_value(feature: Feature, draw: np.random.Generator) -> Callable[[], Cond
     return lambda: Condition(feature.name, (feature.values[known[int(draw.integers(known.size))]],))
 
 
-def _interval_queries(
+def _draw_interval(
     feature: Feature, draw: np.random.Generator, width: float, share: float | None, start: tuple[float, float] | None
 ) -> Callable[[], Condition]:
     """An interval of a width, or of a share of the range of occurring numbers."""
@@ -412,7 +412,7 @@ def _condition(tokens: list[tuple[str, str]], reading: Reading) -> Condition:
         _mark(tokens, ",")
         high = _word(tokens, "a highest value")
         _mark(tokens, "]")
-        return _interval_grammar(feature, low, high)
+        return _read_interval(feature, low, high)
     if opening != ("mark", "{"):
         raise InputError(f"After '{feature.name} in' there has to be a list {{a, b}} or an interval [lo, hi].")
     listed = [*_values(feature, _word(tokens, "a value"))]
@@ -461,7 +461,7 @@ def _canonical(feature: Feature, text: str) -> str:
         return text
 
 
-def _interval_grammar(feature: Feature, low: str, high: str) -> Condition:
+def _read_interval(feature: Feature, low: str, high: str) -> Condition:
     if feature.numbers is not None:
         ends = [as_number(feature, end) for end in (low, high)]
         if ends[0] > ends[1]:

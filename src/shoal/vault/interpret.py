@@ -56,11 +56,11 @@ FIGURES = (
     "mean|median|mode|average|avg|minimum|maximum|min|max|lowest|highest|lower|upper|thresholds?|cut|cutoff|cutpoint|split"
     "|bound|limit|quantile|quartile|percentile|centre|center|centroid|sd|std"
 )
-_WORD_LEFTOVERS = rf"(?<![\w.$-])(?!(?:{_LEADS}|{FIGURES})\b)(?=[^\W\d])[\w.$-]*\w[\"'`]?\s*"
+_NAME_BEFORE = rf"(?<![\w.$-])(?!(?:{_LEADS}|{FIGURES})\b)(?=[^\W\d])[\w.$-]*\w[\"'`]?\s*"
 _OTHERS = re.compile(
     rf"(?P<rank>^\s*[\[(]?\d+[\])]|^\s*\d+[.:]\s|\b(?:rule|cluster|node|leaf|fold|class|group)\s*#?\d+\b)"
-    rf"|(?P<named>{_WORD_LEFTOVERS}(?:{SIGN})\s*(?:[\"'`]?{NUMBER}|\[[^\]]*\]))"
-    rf"|(?P<told>{_WORD_LEFTOVERS}:\s*(?:{NUMBER}|\(\s*{NUMBER}\s*\)|\[[^\]]*\]))"
+    rf"|(?P<named>{_NAME_BEFORE}(?:{SIGN})\s*(?:[\"'`]?{NUMBER}|\[[^\]]*\]))"
+    rf"|(?P<told>{_NAME_BEFORE}:\s*(?:{NUMBER}|\(\s*{NUMBER}\s*\)|\[[^\]]*\]))"
     rf"|(?P<mirrored>{NUMBER}\s*(?:{SIGN})\s*(?=[^\W\d][\w.$]*(?:[^\w.$\[(\"'{DONE}]|$)))"
     rf"|(?P<percent>{NUMBER}\s*%)"
     # Counts as Weka writes them behind a rule and beside an association, figures as arules does.
@@ -69,7 +69,7 @@ _OTHERS = re.compile(
     re.I,
 )
 _RPART = re.compile(rf"\s*\d+\).*?(?P<tail>\s\d+\s+{NUMBER}\s+\S+(?:\s+\([\d.\s]+\))?\s*\*?\s*)$")
-_LOOSE_LEFTOVERS = re.compile(rf"(?<![\w.]){NUMBER.removeprefix('[+-]?')}")
+_LOOSE_NUMBER = re.compile(rf"(?<![\w.]){NUMBER.removeprefix('[+-]?')}")
 _DANGLING = re.compile(rf"(?:^|-\s|[^\w\s\"'`\])=<>-])\s*(?:{SIGN})\s*(?P<number>{NUMBER})")
 
 
@@ -111,7 +111,7 @@ def loose_numbers(text: str, ranges: Sequence[Range], *, read: bool) -> Iterator
     """
     others = [found.span() for found in _OTHERS.finditer(text) if read or found["told"] is None]
     others += [found.span("tail") for found in [_RPART.match(text)] if found is not None]
-    for found in _LOOSE_LEFTOVERS.finditer(text):
+    for found in _LOOSE_NUMBER.finditer(text):
         if _within(found[0], ranges) and not any(low <= found.start() < high for low, high in others):
             yield found.span()
 
@@ -138,7 +138,7 @@ _NO_VALUE = {"", ROOT, MISSING.lower(), "?", "na", "nan", "null", "none", "."}
 _NO_CODE = "is no code of this entry"
 _SEVERAL = "is a code of several columns: name one before it"
 _BOTH = "is a code and the name of a column: compare it with something, or name the code's column before it"
-_LOOSE_INTERPRET = "stands beside a graded column in no form that can be read"
+_UNREADABLE = "stands beside a graded column in no form that can be read"
 _BELOW = "stands in a row below the name of a graded column: hand it in as CSV to have it turned back"
 _LONGEST_HEADER = 100_000
 # What a mapped column is compared with: one word, or words in brackets.
@@ -149,7 +149,7 @@ _COMPARED = re.compile(
 )
 # What says something of the column before it, and is no arrow of a rule.
 _SAID = re.compile(rf"[\"'`\])]*\s*(?!=+>)(?:{SIGN}|\b(?:not\s+)?(?:in|between)\b|%in%|∈)", re.I)
-_WORD_INTERPRET = re.compile(r"[^\s,;|&\"'`\])}]+")
+_WORD = re.compile(r"[^\s,;|&\"'`\])}]+")
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ class Interpreter:
         told = {self._names.column(one.strip()) for one in row} if _is_figure(name) else set(self._ranges)
         ranges = [self._ranges[column] for column in told if column in self._ranges]
         if re.fullmatch(NUMBER, cell.strip()) and any(low <= float(cell) <= high for low, high in ranges):
-            yield Left(number, 1, cell.strip(), f"under '{name}' {_LOOSE_INTERPRET}")
+            yield Left(number, 1, cell.strip(), f"under '{name}' {_UNREADABLE}")
 
     def _delimiter(self, header: str) -> str:
         """The one that finds most columns of the secrets in the header, a comma where none does."""
@@ -317,7 +317,7 @@ class Interpreter:
         everywhere = list(self._ranges.values())
         figures = [found.span("number") for found in self._figure.finditer(line.rest) if everywhere]
         for low, high in loose + figures + list(dangling_numbers(line.rest, everywhere)):
-            line.leave(low, high, _LOOSE_INTERPRET)
+            line.leave(low, high, _UNREADABLE)
         return line
 
     def _form(self, line: _Line, column: str, low: int, high: int) -> int:
@@ -377,7 +377,7 @@ class Interpreter:
         found = _COMPARED.match(line.text, at)
         if found is None:
             return
-        for word in _WORD_INTERPRET.finditer(line.text, found.end()):
+        for word in _WORD.finditer(line.text, found.end()):
             value = self._codes.value(column, word[0])
             if value is not None:
                 line.put(*word.span(), value)

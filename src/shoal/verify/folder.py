@@ -210,9 +210,11 @@ def _parquet(path: Path, entry: Mapping[str, Any], size: int) -> Iterator[pl.Dat
         except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException):
             raise VerificationError(f"'{file}' cannot be read back as Parquet: write the release again.") from None
         # Equal texts share their bytes as they are read, and no longer once they are worked on.
-        if sum(int(texts.str.len_bytes().sum()) for texts in frame.select(pl.col(pl.String)).iter_columns()) > _MOST_STORED:
+        texts = frame.select(pl.col(pl.String)).iter_columns()
+        if sum(int(one.str.len_bytes().sum()) for one in texts) > _MOST_STORED:
             raise VerificationError(
-                f"'{file}' has texts of more than {_MOST_STORED >> 20:,} MiB in {frame.height:,} rows, as no release has."
+                f"'{file}' has texts of more than {_MOST_STORED >> 20:,} MiB in {frame.height:,} rows, as no release "
+                "has."
             )
         yield frame
 
@@ -238,8 +240,8 @@ def _bounded(batches: Iterator[pl.DataFrame], entry: Mapping[str, Any]) -> Itera
         # A Parquet file with other rows than the manifest says is refused before its first batch.
         if entry["file"].endswith(".parquet") and entry["rows"] * frame.width * _CELL_FOLDER > _MOST_FOLDER:
             raise InputError(
-                f"The release has more than {_MOST_FOLDER // _CELL_FOLDER:,} cells, too many to be held in memory: only 'shoal "
-                "verify' and 'shoal risk --engine duckdb' read it part by part."
+                f"The release has more than {_MOST_FOLDER // _CELL_FOLDER:,} cells, too many to be held in memory: "
+                "only 'shoal verify' and 'shoal risk --engine duckdb' read it part by part."
             )
         yield frame
 

@@ -24,7 +24,7 @@ from shoal.verify.values import Coded, Held, add_counts, canonical, count_rows, 
 # Bits of a word for the first number, as far as it does not say where a combination is kept, and for all others.
 _FIRST, _OTHERS = 16, 47
 # Combinations that came since are put in order with those before when they are so many, and then half as many again.
-_ROOM_PACKED = 1 << 12
+_PACKED_ROWS = 1 << 12
 
 Piece = tuple[np.ndarray, np.ndarray]
 
@@ -62,7 +62,7 @@ class Packed:
             pieces = self._pieces.setdefault(at, [])
             pieces.append((found, _narrow(rows)))
             came = sum(more.size for more, _ in pieces[1:])
-            if came > max(_ROOM_PACKED, pieces[0][0].size // 2):
+            if came > max(_PACKED_ROWS, pieces[0][0].size // 2):
                 self._pieces[at] = [_merged(pieces)]
 
     def taken(self) -> pl.DataFrame:
@@ -218,7 +218,7 @@ def _same(left: pl.DataFrame, right: pl.DataFrame) -> bool:
 # Rows that are looked at in one go, of a table that is in memory.
 BATCH = 1 << 18
 # Parts are put together when there are so many rows of them, and then when there are thrice as many as were left.
-_ROOM_TALLY = 1 << 18
+_TALLIED_ROWS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +309,7 @@ class Counts:
 
     def __init__(self) -> None:
         self._parts: list[pl.DataFrame] = []
-        self._room = _ROOM_TALLY
+        self._room = _TALLIED_ROWS
         self._total: pl.DataFrame | None = None
         # Whole numbers, as long as those of a row fit into one.
         self._packed: Packed | None = None
@@ -333,7 +333,7 @@ class Counts:
         self._total = None
         self._parts.append(counted.with_columns(pl.col("rows").cast(pl.Int64)))
         if self.size > self._room:
-            self._room = max(_ROOM_TALLY, 3 * self.counted().height)
+            self._room = max(_TALLIED_ROWS, 3 * self.counted().height)
 
     @property
     def size(self) -> int:

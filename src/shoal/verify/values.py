@@ -24,7 +24,7 @@ from shoal.errors import VerificationError
 # Of a whole number, those that hold what is packed into it.
 _BITS = 63
 # Those of 128 bits are none that NumPy knows.
-_WHOLE_KEYS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 # Rows in which small numbers are looked for before all others; numbers are small up to so many times those of rows.
 _FIRST, _DENSE = 1 << 12, 4
 
@@ -32,7 +32,7 @@ _FIRST, _DENSE = 1 << 12, 4
 def row_keys(frame: pl.DataFrame) -> np.ndarray | None:
     """One number a row, equal and in order exactly as the rows are; None where they are not all small whole numbers."""
     columns = frame.get_columns()
-    if not columns or not all(column.dtype in _WHOLE_KEYS and not column.null_count() for column in columns):
+    if not columns or not all(column.dtype in _INTEGERS and not column.null_count() for column in columns):
         return None
     # What does not fit is below 0 then.
     numbers = [column.to_numpy().astype(np.int64, copy=False) for column in columns]
@@ -120,7 +120,7 @@ STAR = "*"
 MISSING = "<missing>"
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_WHOLE_VALUES = r"^([+-]?)0*([0-9]+)$"
+_WHOLE_TEXT = r"^([+-]?)0*([0-9]+)$"
 _SHORT = 15  # characters that certainly hold no more digits than a float
 _DAY = 86_400_000_000
 
@@ -262,10 +262,10 @@ def _numeric(values: pl.DataFrame) -> pl.DataFrame:
     if kind == pl.Float64:
         return _number_text(values.select(raw.fill_nan(None).cast(pl.String), number=raw.fill_nan(None)))
     # Float32 and Decimal go through their texts, which is what a CSV file would hold.
-    digits = raw.str.replace(_WHOLE_VALUES, "${1}${2}").str.strip_prefix("+").replace("-0", "0")
+    digits = raw.str.replace(_WHOLE_TEXT, "${1}${2}").str.strip_prefix("+").replace("-0", "0")
     read = values.select(raw.cast(pl.String).str.strip_chars()).with_columns(
         number=pl.when(raw.str.contains(_NUMBER)).then(raw).cast(pl.Float64, strict=False),
-        exact=pl.when(raw.str.contains(_WHOLE_VALUES)).then(digits),
+        exact=pl.when(raw.str.contains(_WHOLE_TEXT)).then(digits),
     )
     # More digits than a float is written with: there are few, so Python may compare them.
     long = number.is_finite() & (raw.str.len_bytes() > _SHORT) & (raw != number.cast(pl.String))

@@ -53,7 +53,7 @@ def roots(parent: np.ndarray) -> np.ndarray:
 # Finding, for groups that fail a model, the group to merge with that costs least.
 
 
-_LEAST_MENDING = 64  # groups that are worth a thread
+_LEAST_GROUPS = 64  # groups that are worth a thread
 
 # Cells of all groups (columns, groups), and int64 their records and the ticks of each group as a whole.
 Priced = namedtuple("Priced", "cells size loss")
@@ -88,7 +88,7 @@ def nearest_groups(
     share_rows(
         which.size,
         lambda start, stop: _native.nearest_groups(p, priced, which, window, nearest, start, stop),
-        _LEAST_MENDING,
+        _LEAST_GROUPS,
     )
     return nearest
 
@@ -107,7 +107,7 @@ def pair_off(which: np.ndarray, nearest: np.ndarray, groups: int) -> np.ndarray:
 # Near records of every record: windows in several sorted orders, then the neighbours of neighbours.
 
 
-_LEAST_NEIGHBOURS = 256  # rows that are worth a thread
+_LEAST_ROWS = 256  # rows that are worth a thread
 
 
 def offer_windows(
@@ -130,7 +130,7 @@ def offer_windows(
     share_rows(
         order.size,
         lambda first, last: _native.offer_windows(records, p, order, width, near, distance, first, last),
-        _LEAST_NEIGHBOURS,
+        _LEAST_ROWS,
     )
 
 
@@ -140,5 +140,5 @@ def offer_neighbours(codes: np.ndarray, p: Prices, near: np.ndarray, distance: n
     share_rows(
         near.shape[0],
         lambda first, last: _native.offer_neighbours(records, p, before, near, distance, first, last),
-        _LEAST_NEIGHBOURS,
+        _LEAST_ROWS,
     )

@@ -15,7 +15,7 @@ from shoal.verify.report import Check
 from shoal.verify.tally import Counts, Dictionary
 from shoal.verify.values import read_together
 
-_RARE_RANDOMISED = math.log(1e9)
+_RARE_LOG = math.log(1e9)
 
 
 class Randomised:
@@ -136,7 +136,7 @@ class _Column:
         # A cell changes if its column is redrawn and the draw gives another value.
         chance = min(redraw * self._p, 1.0) * (1.0 - self._counts / self._counts.sum())
         spread = float(self._counts @ (chance * (1.0 - chance)))
-        most = _RARE_RANDOMISED / 3.0 + math.sqrt(_RARE_RANDOMISED**2 / 9.0 + 2.0 * _RARE_RANDOMISED * spread)
+        most = _RARE_LOG / 3.0 + math.sqrt(_RARE_LOG**2 / 9.0 + 2.0 * _RARE_LOG * spread)
         return abs(self._changed - float(self._counts @ chance)) <= most
 
 

@@ -24,7 +24,7 @@ Account = Annotated[Here, needs("account")]
 
 @router.get("/account")
 def show_account(here: Account) -> Response:
-    return _page_account(here)
+    return _account_page(here)
 
 
 @router.post("/account/password")
@@ -44,7 +44,7 @@ def change_password(
             end_all(db, here.me.id, but=here.me.proof)
             here.log(db, "password changed")
     except Refused as error:
-        return _page_account(here, error=error)
+        return _account_page(here, error=error)
     return here.see("/account")
 
 
@@ -53,7 +53,7 @@ def offer_second(here: Account) -> Response:
     """A secret to scan; nothing changes before a code of it came back."""
     with here.reading() as db:
         user = db.get_one(User, here.me.id)
-    return _page_account(here, second=proofs.offer(here.keyring, user))
+    return _account_page(here, second=proofs.offer(here.keyring, user))
 
 
 @router.post("/account/second-factor/accept")
@@ -70,7 +70,7 @@ def accept_second(
             proofs.accept(keyring, db.get_one(User, here.me.id), pending, code)
             here.log(db, "second factor set up")
     except Refused as error:
-        return _page_account(here, error=error)
+        return _account_page(here, error=error)
     return here.see("/account")
 
 
@@ -82,7 +82,7 @@ def remove_second(here: Account, password: Annotated[str, Form(max_length=1024)]
             db.get_one(User, here.me.id).totp = None
             here.log(db, "second factor removed")
     except Refused as error:
-        return _page_account(here, error=error)
+        return _account_page(here, error=error)
     return here.see("/account")
 
 
@@ -100,8 +100,8 @@ def add_token(
             row, proof = make_token(db, here.me, name=name, scopes=scopes or [], days=days)
             here.log(db, "token made", token=row.id)
     except Refused as error:
-        return _page_account(here, error=error)
-    return _page_account(here, proof=proof)
+        return _account_page(here, error=error)
+    return _account_page(here, proof=proof)
 
 
 @router.post("/account/tokens/{token}/revoke")
@@ -112,7 +112,7 @@ def revoke_token(here: Annotated[Here, needs("token.manage")], token: str) -> Re
     return here.see("/account")
 
 
-def _page_account(
+def _account_page(
     here: Here, *, error: Refused | None = None, proof: str | None = None, second: tuple[str, str, str] | None = None
 ) -> Response:
     with here.reading() as db:
@@ -196,7 +196,7 @@ Manage = Annotated[Here, needs("user.manage")]
 
 @router.get("/users")
 def show(here: Annotated[Here, needs("user.read")]) -> Response:
-    return _page_users(here)
+    return _users_page(here)
 
 
 @router.post("/users")
@@ -207,8 +207,8 @@ def add(here: Manage, name: Annotated[str, Form()] = "", role: Annotated[str, Fo
             link = make_link(db, user)
             here.log(db, "user made", user=user.name, role=role)
     except Refused as error:
-        return _page_users(here, error=error)
-    return _page_users(here, link=link, user=user)
+        return _users_page(here, error=error)
+    return _users_page(here, link=link, user=user)
 
 
 @router.post("/users/{user}/link")
@@ -218,7 +218,7 @@ def renew(here: Manage) -> Response:
         user = db.get_one(User, here.named(User).id)
         link = make_link(db, user)
         here.log(db, "link made", user=user.name)
-    return _page_users(here, link=link, user=user)
+    return _users_page(here, link=link, user=user)
 
 
 @router.post("/users/{user}/change")
@@ -233,11 +233,11 @@ def alter(
             if jobs is not None:
                 here.log(db, "user changed", user=user.name, role=user.role, active=user.active, jobs_cancelled=jobs)
     except Outdated as error:
-        return _page_users(here, error=error)
+        return _users_page(here, error=error)
     return here.see("/users")
 
 
-def _page_users(
+def _users_page(
     here: Here, *, error: Refused | None = None, link: str | None = None, user: User | None = None
 ) -> Response:
     with here.reading() as db:

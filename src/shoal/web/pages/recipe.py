@@ -25,10 +25,10 @@ _LARGEST = 1 << 20
 
 @router.get("/projects/{project}/recipe")
 def show_recipe(here: Read) -> Response:
-    return _page_recipe(here, None)
+    return _recipe_page(here, None)
 
 
-def _page_recipe(here: Here, problem: Problem | None, typed: str | None = None) -> Response:
+def _recipe_page(here: Here, problem: Problem | None, typed: str | None = None) -> Response:
     bench = Bench(here)
     space = here.workspace
     with here.reading() as db:
@@ -76,7 +76,7 @@ def save_recipe(here: Edit, base: Base, text: Annotated[str, Form()] = "") -> Re
 
     def show(here: Here, problem: Problem | None) -> Response:
         # What was typed stays in its field.
-        return _page_recipe(here, None if problem is None else replace(problem, lost=None), None if file else typed)
+        return _recipe_page(here, None if problem is None else replace(problem, lost=None), None if file else typed)
 
     return Bench(here).change("recipe", base, make, show)
 
@@ -90,7 +90,7 @@ def restore(here: Edit, base: Base, version: Annotated[str, Form()], tab: Annota
     def make(place: Place) -> tuple[str, str]:
         return older.text, f"version {version} again"
 
-    return Bench(here).change(tab if tab in dict(TABS) else "recipe", base, make, _page_recipe)
+    return Bench(here).change(tab if tab in dict(TABS) else "recipe", base, make, _recipe_page)
 
 
 # ----------------------------------------
@@ -99,10 +99,10 @@ def restore(here: Edit, base: Base, version: Annotated[str, Form()], tab: Annota
 
 @router.get("/projects/{project}/values")
 def show_values(here: Read) -> Response:
-    return _page_values(here, None)
+    return _values_page(here, None)
 
 
-def _page_values(here: Here, problem: Problem | None) -> Response:
+def _values_page(here: Here, problem: Problem | None) -> Response:
     bench = Bench(here)
     try:
         view, why = values_view(bench.place), ""
@@ -128,4 +128,4 @@ def change_values(here: Edit, base: Base) -> Response:
         values_view(Place(place.folder, text))  # what does not fit the data is told before it is saved
         return text, note
 
-    return Bench(here).change("values", base, make, _page_values)
+    return Bench(here).change("values", base, make, _values_page)
