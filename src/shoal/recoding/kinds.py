@@ -1,7 +1,7 @@
 """What a kind of release says about itself: facts, words, and the names of the functions that do its work.
 
-A kind imports nothing of ours but the catalogue, so that every room can ask it. What has to be done for it, in rooms
-further up, it names as the catalogue does: ``"module:function"``.
+A kind imports nothing of ours but the registry, so that every room can ask it. What has to be done for it, in rooms
+further up, it names as the registry does: ``"module:function"``.
 """
 
 from __future__ import annotations

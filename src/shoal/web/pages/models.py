@@ -24,7 +24,7 @@ from shoal.web.preview.place import Place
 from shoal.web.request import Here, needs
 
 # ----------------------------------------
-# Settings and figures in words, taken from where they are defined: docstrings and the catalogue.
+# Settings and figures in words, taken from where they are defined: docstrings and the registry.
 
 
 _SECTION = re.compile(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
