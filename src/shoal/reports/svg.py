@@ -341,8 +341,7 @@ def columns(title: str, told: str, labels: Sequence[str], series: dict[str, Sequ
         middle = left + wide * (place + 0.5)
         if tilted:
             turn = f' transform="rotate(-40 {middle:.1f} {bottom + 14:.1f})"'
-            where = f'x="{middle:.1f}" y="{bottom + 14:.1f}" text-"end"{turn}'
-            body.append(f"<text {where}>{escape(short(label, 18))}</text>")
+            body.append(_text(middle, bottom + 14, short(label, 18), "end", more=turn))
             deep = max(deep, _WIDE_LETTER * min(len(label), 18) * 0.64)
         else:
             body.append(_text(middle, bottom + 16, label))
