@@ -77,6 +77,9 @@ void costs_with(
     }
 }
 
+// Add to `out` the larger of the ticks of each cell's lowest and highest code; cells without any value cost nothing.
+void add_nodes(const i32* lows, const i32* highs, const i64* ticks, i64 groups, i64* out);
+
 // Add to `out` the ticks of tree cells from the lowest to the highest code of a group and each of others.
 template <class E>
 void joint_nodes(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 stop, Span<i64> out) {
@@ -88,17 +91,19 @@ void joint_nodes(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 sto
         while (tree[at + lower] != tree[at + upper]) at += card;
         return steps[at + lower];
     };
+    const i32 *lows = &ext.low(a, start), *highs = &ext.high(a, start);
+    const i64 step = ext.step(ext.columns);
     if (card > groups) {
         for (i64 h = 0; h < groups; ++h)
-            out[h] += common(smaller(first, i64(ext.low(a, start + h))), larger(last, i64(ext.high(a, start + h))));
+            out[h] += common(smaller(first, i64(lows[h * step])), larger(last, i64(highs[h * step])));
         return;
     }
     // Ancestors of one node lie on one path: the common one of a group is the higher of those of its two ends.
     Array<i64> table(card);
     for (i64 code = 0; code < card; ++code) table[code] = common(smaller(first, code), larger(last, code));
+    if (step == 1) return add_nodes(lows, highs, &table[0], groups, &out[0]);
     for (i64 h = 0; h < groups; ++h)
-        if (ext.high(a, start + h) >= 0)
-            out[h] += larger(table[ext.low(a, start + h)], table[ext.high(a, start + h)]);
+        if (highs[h * step] >= 0) out[h] += larger(table[lows[h * step]], table[highs[h * step]]);
 }
 
 // Add to `out` the ticks of one column's cell of group `g` and each group from `start` to `stop` as one.
@@ -106,19 +111,31 @@ template <class E>
 void joint_column(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 stop, Span<i64> out) {
     const i64 first = ext.low(a, g), last = ext.high(a, g), missing = p.missing[a], whole = whole_of(p, a);
     const i64 groups = stop - start;
+    if (groups < 1) return;
+    // Pointers, because the compiler cannot tell that `out` is none of the arrays that are read.
+    const i32 *lows = &ext.low(a, start), *highs = &ext.high(a, start);
+    const i64 step = ext.step(ext.columns);
     if (p.kind[a] == INTERVAL) {
         for (i64 h = 0; h < groups; ++h) {
-            const i64 lower = smaller(first, i64(ext.low(a, start + h))), upper = larger(last, i64(ext.high(a, start + h)));
+            const i64 lower = smaller(first, i64(lows[h * step])), upper = larger(last, i64(highs[h * step]));
             if (upper == missing) out[h] += lower == upper ? 0 : whole;
             else out[h] += interval_cell(p, a, lower, upper);
         }
     } else if (p.kind[a] == FLAT) {
-        Span<const i64> sizes = p.sizes.slice(p.size_at[a], p.size_at[a + 1]);
-        const i64 word = p.word_at[a], end = p.word_at[a + 1];
+        const i64* sizes = &p.sizes[p.size_at[a]];
+        const i64 word = p.word_at[a], words = p.word_at[a + 1] - word, across = ext.step(ext.words);
+        if (words == 1) {
+            const u64 *sets = &ext.bits(word, start), own = ext.bits(word, g);
+            for (i64 h = 0; h < groups; ++h) {
+                const i64 count = popcount(own | sets[h * across]);
+                out[h] += count > 1 && larger(last, i64(highs[h * step])) == missing ? whole : sizes[count];
+            }
+            return;
+        }
         for (i64 h = 0; h < groups; ++h) {
             i64 count = 0;
-            for (i64 w = word; w < end; ++w) count += popcount(ext.bits(w, g) | ext.bits(w, start + h));
-            out[h] += count > 1 && larger(last, i64(ext.high(a, start + h))) == missing ? whole : sizes[count];
+            for (i64 w = word; w < word + words; ++w) count += popcount(ext.bits(w, g) | ext.bits(w, start + h));
+            out[h] += count > 1 && larger(last, i64(highs[h * step])) == missing ? whole : sizes[count];
         }
     } else {
         joint_nodes(p, ext, g, a, start, stop, out);

@@ -4,6 +4,15 @@
 #include "shared/heap.hpp"
 
 namespace shoal {
+
+SHOAL_CLONES void add_nodes(const i32* lows, const i32* highs, const i64* ticks, i64 groups, i64* __restrict out) {
+    for (i64 h = 0; h < groups; ++h) {
+        const bool known = highs[h] >= 0;
+        const i64 low = ticks[known ? lows[h] : 0], high = ticks[known ? highs[h] : 0];
+        out[h] += known ? larger(low, high) : 0;
+    }
+}
+
 namespace {
 
 // Ticks of every low and high code of the columns that have a place in the list.
