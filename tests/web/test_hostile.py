@@ -206,7 +206,12 @@ def test_what_jobs_leave_for_a_moment_lies_in_their_project(app: FastAPI, monkey
     job, worker = add_job(app, add_project(app), "risk"), worker_of(app)
     assert worker.step()
     (running,) = worker.running
-    environment = Path(f"/proc/{running.process.pid}/environ").read_bytes().split(b"\0")
+    environment: list[bytes] = []
+    for _ in range(500):  # a process that has just begun has no environment yet
+        environment = Path(f"/proc/{running.process.pid}/environ").read_bytes().split(b"\0")
+        if len(environment) > 1:
+            break
+        time.sleep(0.01)
     place = app.state.settings.projects / job.project / "jobs" / job.id / "temporary-1"
     assert f"TMPDIR={place}".encode() in environment
     assert place.stat().st_mode & 0o777 == 0o700
