@@ -167,6 +167,7 @@ inline void refresh(const Groups& groups, i64 g, const Prices& p, const GroupCod
     groups.cost[g] = price_rows(p, codes, mine, -1, -1, groups.cells, g, groups.now[g]);
     groups.cost[g] += recount(groups.shown, g, mine);
     for (i64 row : mine) groups.bare[row] = exposed(groups.shown, g, mine, row, -1);
+    if (mine.size == 1) return;  // without its only member a group costs nothing
     for (i64 a = 0; a < codes.rows; ++a) {
         if (p.kind[a] == FLAT) add_bare_sets(groups, g, a, p, codes, mine, buffers);
         else add_bare_ranges(groups, g, a, p, codes, mine);

@@ -1,7 +1,7 @@
 // Polish: change groups a little at a time, as long as the price of all records falls and every rule keeps holding.
 //
-// The price may hold the range diversity of groups, or columns whose spread counts in favour. Taking a record in can then
-// make a group cheaper.
+// The price may hold the range diversity of groups, columns whose spread counts in favour, or research values that rise with
+// the level. Taking a record in can then make a group cheaper.
 //
 // Groups are dealt into zones and records change places only within one, so that zones can run side by side with the same
 // result on one core as on several.
@@ -15,21 +15,33 @@ namespace {
 // Times that a neighbourhood which nobody changed is dealt anew in vain before it is left alone.
 constexpr i64 PATIENCE = 3;
 
-// Whether a cell never gets cheaper by one more value. It may where research values set by hand rise with the level.
-bool prices_never_fall(const Prices& p) {
-    auto ascend = [](Span<const i64> ticks, i64 step) {
-        for (i64 at = step; at < ticks.size; ++at)
-            if (ticks[at] < ticks[at - step]) return false;
-        return true;
+// Ticks by which a cell gets cheaper at most by one more value.
+i64 cell_fall(const Prices& p, i64 a) {
+    i64 highest = 0, most = 0;
+    // Prices in the order in which a cell that grows may have them.
+    auto meet = [&](i64 price) {
+        highest = larger(highest, price);
+        most = larger(most, highest - price);
     };
-    for (i64 a = 0; a < p.columns(); ++a) {
-        const Span<const i64> sizes = p.sizes.slice(p.size_at[a], p.size_at[a + 1]);
-        if (p.kind[a] == TREE && !ascend(p.steps.slice(p.tree_at[a], p.tree_at[a + 1]), p.card[a])) return false;
-        if (p.kind[a] != FLAT) continue;
-        // A set with a missing value costs the whole.
-        if (!ascend(sizes, 1) || (p.missing[a] >= 0 && sizes[sizes.size - 1] > whole_of(p, a))) return false;
+    if (p.kind[a] == INTERVAL) meet(whole_of(p, a));
+    if (p.kind[a] == TREE)
+        for (i64 code = 0; code < p.card[a]; ++code) {
+            highest = 0;
+            for (i64 at = p.tree_at[a] + code; at < p.tree_at[a + 1]; at += p.card[a]) meet(p.steps[at]);
+        }
+    if (p.kind[a] == FLAT) {
+        for (i64 size = 1; size <= p.card[a]; ++size) meet(p.sizes[p.size_at[a] + size]);
+        if (p.missing[a] >= 0) meet(whole_of(p, a));  // of a set with a missing value
     }
-    return true;
+    return most;
+}
+
+// Ticks by which a record of a group gets cheaper at most by one more record. A price falls where the spread of its column
+// counts in favour, or where research values set by hand rise with the level.
+i64 largest_fall(const Prices& p) {
+    i64 total = 0;
+    for (i64 a = 0; a < p.columns(); ++a) total += cell_fall(p, a);
+    return total;
 }
 
 // One zone, in which records and groups are changed.
@@ -40,9 +52,8 @@ public:
         const PolishLimits& limits
     )
         : groups_(groups), p_(p), scene_(scene), limits_(limits), z_(z), floor_(lowest_cost(p)),
-          guarded_(groups.shown.columns() > 0 || floor_ < 0), prunes_(!guarded_ && prices_never_fall(p)),
-          moves_(groups, p, scene, judged, limits), around_(p, 2), now_(p.columns()), out_(p.columns()),
-          mates_(limits.largest), near_(scene.near.columns) {}
+          fall_(largest_fall(p)), falls_(groups.shown.columns() > 0 || fall_ > 0), moves_(groups, p, scene, judged, limits),
+          around_(p, 2), now_(p.columns()), out_(p.columns()), mates_(limits.largest), near_(scene.near.columns) {}
 
     // Move or exchange single records.
     void improve(Span<const i64> records, Span<i64> done) {
@@ -159,10 +170,10 @@ private:
         const i64 base = groups_.whole(g) + groups_.whole(h);
         i64 best = -1;
         for (i64 s : mine) {
-            // Without s, and before r comes, the cells of the other group cost this much at least.
-            const i64 there = groups_.bare[s] + floor_ - exposed(shown, h, mine, s, -1);
+            // The cells of the other group with r in place of s cost this much at least.
+            const i64 there = groups_.bare[s] - exposed(shown, h, mine, s, -1) - fall_;
             // Where prices cannot fall, a look at the cells without s often shows that it need not be priced.
-            if (prunes_ && here_size * alone + there_size * there - base >= least) continue;
+            if (!falls_ && here_size * alone + there_size * there - base >= least) continue;
             i64 here = here_size * cost_with(p_, around_, 0, moves_.codes, s, now_, out_);
             if (here + there_size * there - base >= least) continue;
             i64 shown_there = 0;
@@ -184,8 +195,8 @@ private:
     Place best_place(i64 r, Span<const i64> near) {
         const i64 g = groups_.ids[r], size = groups_.size[g];
         const i64 gain = groups_.whole(g) - (size - 1) * groups_.bare[r];
-        // Where only cells count, nobody gains by changing places with a record that its group has no loss from.
-        const bool critical = groups_.bare[r] < groups_.cost[g] - EPSILON || guarded_;
+        // Where prices cannot fall, a group gains nothing by giving away a record that it has no loss from.
+        const bool critical = groups_.bare[r] < groups_.cost[g] - EPSILON || falls_;
         i64 alone = 0;
         if (critical) {
             const Span<const i64> members = mates_.slice(0, list_members(groups_, g, mates_, 0));
@@ -227,7 +238,7 @@ private:
             if (least == NO_PRICE) return saved;
             spent += least;
             // Where prices cannot fall again, it is enough to know that they are above what the group costs now.
-            if (spent >= saved && !guarded_) break;
+            if (spent >= saved && !falls_) break;
         }
         return spent;
     }
@@ -258,8 +269,8 @@ private:
     const Scene& scene_;
     const PolishLimits& limits_;
     i64 z_, floor_;
-    bool guarded_;  // whether sensitive values count
-    bool prunes_;   // whether a group with one more record costs at least as much as without
+    i64 fall_;    // ticks by which the cells of a group get cheaper at most by one more record
+    bool falls_;  // whether a group may get cheaper by one more record
     Relocation moves_;
     RecordExtents around_;
     Array<i64> now_, out_, mates_, near_;

@@ -27,12 +27,15 @@ def shuffled(n: int, seed: int) -> list[int]:
 
 
 class Price(NamedTuple):
-    """What a record of a group costs: its cells, what the group tells of sensitive values, and the least of cells."""
+    """What a record of a group costs: its cells, what the group tells of sensitive values, and the least of cells.
+
+    ``falls``: a group may get cheaper by one more record.
+    """
 
     cells: Ticks
     shown: Ticks = lambda rows: 0
     floor: int = 0
-    guarded: bool = False
+    falls: bool = False
 
     def __call__(self, rows: Sequence[int]) -> int:
         return self.cells(rows) + self.shown(rows)
@@ -88,7 +91,8 @@ def deal(pool: Sequence[int], turn: Sequence[int], k: int, price: Price, most: i
 class PlainPolish:
     """One zone of groups; records that came last into a group are listed first, and the first of equals is chosen.
 
-    Some changes are not looked at because no price falls when a group grows. Where one may, they are not found.
+    Where no price falls when a group grows, a record that its group has no loss from is not exchanged, and a group is
+    kept as soon as its first records cost more elsewhere than all of them here.
     """
 
     def __init__(
@@ -140,19 +144,15 @@ class PlainPolish:
             if len(other) >= self.limits.largest:
                 continue
             before = self.whole(mine) + self.whole(other)
-            options, bounds = [], []
+            options = []
             if len(mine) > self.limits.k:
                 options.append((self.whole(rest) + self.whole([*other, r]) - before, -1))
-                bounds.append(-FAR)
-            if self.price.guarded or self.price(rest) < self.price(mine) - EPSILON:
+            if self.price.falls or self.price(rest) < self.price(mine) - EPSILON:
                 for s in other:
                     swapped = [i for i in other if i != s]
-                    here = self.whole([*rest, s]) - before
-                    least_cells = self.price.cells(swapped) + self.price.floor
-                    bounds.append(here + len(other) * (least_cells + self.price.shown([*swapped, r])))
-                    options.append((here + self.whole([*swapped, r]), s))
-            for bound, (change, partner) in zip(bounds, options, strict=True):
-                if bound < least and change < least:
+                    options.append((self.whole([*rest, s]) + self.whole([*swapped, r]) - before, s))
+            for change, partner in options:
+                if change < least:
                     least, best = change, (h, partner)
         return best
 
@@ -164,7 +164,7 @@ class PlainPolish:
             found = [self.cheapest_home(r, z) for r in mine]
             homes = [h for _, h in found]
             spent = list(accumulate(rise for rise, _ in found))
-            most = spent[-1] if self.price.guarded else max(spent)
+            most = spent[-1] if self.price.falls else max(spent)
             if -1 not in homes and most < self.whole(mine) - EPSILON:
                 self.done[2] += self.relocate(mine, homes)
 

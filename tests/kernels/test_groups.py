@@ -60,10 +60,10 @@ def test_prices_and_prices_without_each_member(data: st.DataObject) -> None:
         assert groups.cost[g] == pytest.approx(float(exact_ticks(columns, rows, p)), abs=len(columns) / 2)
         assert groups.now[g].sum() == groups.cost[g]
         assert groups.size[g] == len(rows)
-        if len(rows) > 1:
-            for r in rows:
-                rest = [row for row in rows if row != r]
-                assert groups.bare[r] == pytest.approx(float(exact_ticks(columns, rest, p)), abs=len(columns) / 2)
+        for r in rows:
+            rest = [row for row in rows if row != r]
+            without = float(exact_ticks(columns, rest, p)) if rest else 0.0
+            assert groups.bare[r] == pytest.approx(without, abs=len(columns) / 2)
 
 
 @pytest.mark.reference("probe_moves", "probe_members")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from shoal.algorithms import aims
 from shoal.algorithms import polish as polishing
 from shoal.algorithms.aims import PROTECTION, Aim, Target
 from shoal.algorithms.base import sensitive_codes
-from shoal.algorithms.prices import prices_of
+from shoal.algorithms.prices import ColumnPrices, prices_of, weighted
 from shoal.data.stats import unknown_flags
 from shoal.kernels import _native
 from shoal.kernels.cluster.bottom_up import offer_neighbours, offer_windows, price_groups
-from shoal.kernels.cluster.groups import make_groups
+from shoal.kernels.cluster.groups import make_exposure, make_groups
 from shoal.kernels.cluster.polish import Limits, Scene, dissolve, improve, regroup
-from shoal.kernels.prices import Prices
+from shoal.kernels.prices import FLAT, INTERVAL, TREE, Prices
+from shoal.kernels.sensitive_ranges import Secrets
 from tests.algorithms.cluster.loukides import problem_of
 from tests.algorithms.test_polish import people
 from tests.conftest import many
@@ -34,7 +36,7 @@ Change = Callable[..., None]
 FAR = np.iinfo(np.int64).max
 
 
-def price_of(table: Any, prices: Prices) -> Price:
+def price_of(table: Any, prices: Prices, falls: bool = False) -> Price:
     """Price a record of a group, in ticks; `test_groups.py` compares these with what the loss is by definition."""
     codes, known = table.quasi_codes, {}
 
@@ -46,7 +48,7 @@ def price_of(table: Any, prices: Prices) -> Price:
             known[key] = int(whole) // len(key)
         return known[key]
 
-    return Price(price)
+    return Price(price, falls=falls)
 
 
 def price_of_target(target: Target, prices: Prices, codes: np.ndarray) -> Price:
@@ -128,7 +130,8 @@ class Both:
             return not diverse or (len(rows) >= k and 1 not in kinds)
 
         by_row = price_of(table, self.prices)
-        priced = Price(lambda rows: by_row([int(order[r]) for r in rows]))
+        falls = any(later > value for value, later in pairwise(values))
+        priced = Price(lambda rows: by_row([int(order[r]) for r in rows]), falls=falls)
         if aim.protection:
             priced = price_of_target(target, self.prices, codes)
         self.plain = PlainPolish(
@@ -165,7 +168,7 @@ def test_groups_change_as_in_plain_python(seed: int, n: int, k: int, zones: int,
 @given(seed=SEEDS, n=st.integers(12, 40), k=st.integers(2, 4))
 @example(seed=4, n=24, k=3)
 def test_research_values_may_rise_with_the_level(seed: int, n: int, k: int, values: list[float]) -> None:
-    """A group may get cheaper by one more record, so that no exchange may be left out for what a part of it costs."""
+    """A group may get cheaper by one more record: no change may be left out for what a part of it costs."""
     compare(Both(seed, n, k, 1, False, Aim("rv"), values), 1, seed)
 
 
@@ -180,6 +183,101 @@ def test_groups_that_tell_less_are_found_as_in_plain_python(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aims, "_VALUES", 256 if listed else 0)
         compare(Both(seed, n, k, 1, diverse, Aim("lm", protection, weight)), 1, seed)
+
+
+def draw_column(rng: np.random.Generator, kind: int) -> tuple[ColumnPrices, Callable[[set[int]], float], bool]:
+    """Draw a column of up to 6 values, the price of a set of them by definition, and whether a price may fall.
+
+    Nodes of a tree and sizes of sets may cost anything from 0 to 1, in thirds so that some cost the same.
+    """
+    card = int(rng.integers(1, 7))
+    missing = card - 1 if kind != TREE and rng.random() < 0.4 else -1
+    if kind == INTERVAL:
+        place = np.cumsum(rng.integers(1, 4, card)).astype(np.float64)
+        width = max(place[-1] - place[0], 1.0)
+        column = ColumnPrices(
+            kind=kind, card=card, missing=missing, width=width, scale=1.0 / width, place=place, top=place
+        )
+
+        def between(codes: set[int]) -> float:
+            return float(len(codes) > 1) if missing in codes else float(np.ptp(place[list(codes)])) / width
+
+        return column, between, False
+    if kind == FLAT:
+        sizes = rng.integers(0, 4, card + 1) / 3.0
+        if rng.random() < 0.4:
+            sizes.sort()
+        column = ColumnPrices(kind=kind, card=card, missing=missing, width=card, sizes=sizes)
+        falls = bool((np.diff(sizes[1:]) < 0).any()) or (missing >= 0 and sizes[1:].max() > 1.0)
+        return column, lambda codes: 1.0 if len(codes) > 1 and missing in codes else sizes[len(codes)], falls
+    levels = [np.arange(card)]
+    while levels[-1].any():
+        joined = rng.integers(0, 2, levels[-1].max() + 1)
+        joined[0] = 0
+        levels.append(np.cumsum(joined)[levels[-1]])
+    nodes = np.stack(levels)
+    prices = rng.integers(0, 4, (len(nodes), card)) / 3.0
+    if rng.random() < 0.4:
+        prices.sort(axis=0)
+        prices[:] = prices.max(axis=1, keepdims=True)
+    steps = np.take_along_axis(prices, nodes, axis=1)
+    column = ColumnPrices(kind=kind, card=card, width=card, tree=nodes.astype(np.int32).ravel(), steps=steps.ravel())
+
+    def common(codes: set[int]) -> float:
+        return next(
+            price[min(codes)] for mine, price in zip(nodes, steps, strict=True) if len(set(mine[list(codes)])) == 1
+        )
+
+    return column, common, bool((np.diff(steps, axis=0) < 0).any())
+
+
+@settings(max_examples=many(300, 5_000), deadline=None)
+@given(seed=st.integers(0, 1 << 40))
+def test_the_best_place_is_found_whatever_cells_cost(seed: int) -> None:
+    """Nodes and sets may cost anything, groups have one record or more, and every group is looked at."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 10))
+    drawn = [draw_column(rng, int(kind)) for kind in rng.integers(0, 3, rng.integers(1, 4))]
+    columns, by_definition, falls = zip(*drawn, strict=True)
+    weights = rng.integers(1, 4, len(columns)).astype(np.float64)
+    prices = weighted(columns, weights, n)
+    codes = np.stack([rng.integers(0, column.card, n) for column in columns]).astype(np.int32)
+
+    def price(rows: Sequence[int]) -> int:
+        if not rows:
+            return 0
+        cells = [one(set(mine[list(rows)].tolist())) for one, mine in zip(by_definition, codes, strict=True)]
+        return sum(round(unit * cell) for unit, cell in zip(prices.unit.tolist(), cells, strict=True))
+
+    labels = np.unique(rng.integers(0, rng.integers(2, 5), n), return_inverse=True)[1].astype(np.int32)
+    limits = Limits(k=int(rng.integers(1, 4)), widest=np.inf, largest=n + 1, pool=n, tries=1)
+    near = np.array([[*rng.permutation(np.delete(np.arange(n), r)), -1] for r in range(n)], dtype=np.int32)
+    flags = [np.zeros(n, dtype=np.uint8) for _ in range(3)]
+    zone, done = np.zeros(labels.max() + 1, dtype=np.int32), np.zeros(4, dtype=np.int64)
+    scene = Scene(codes, near, np.arange(n, dtype=np.int32), zone, *flags)
+    nothing = make_exposure(no_secrets(n), np.empty(0), 1, zone.size, [])
+    groups = make_groups(prices, codes, labels, nothing)
+    plain = PlainPolish(
+        [np.flatnonzero(labels == g).tolist() for g in range(zone.size)], Price(price, falls=any(falls)),
+        lambda rows: True, near.tolist(), zone.tolist(), limits,
+    )  # fmt: skip
+    for _ in range(3):
+        records, which = rng.permutation(n), rng.permutation(zone.size)
+        for kernel, same, mine in (improve, plain.improve, records), (dissolve, plain.dissolve, which):
+            kernel(mine, 0, groups, prices, scene, None, limits, done)
+            same(mine.tolist(), 0)
+            for g, rows in enumerate(plain.groups):
+                assert np.flatnonzero(groups.ids == g).tolist() == sorted(rows)
+            assert groups.cost.tolist() == [price(rows) for rows in plain.groups]
+        assert done.tolist() == plain.done
+
+
+def no_secrets(n: int) -> Secrets:
+    """Make the sensitive columns of a table that has none."""
+    return Secrets(
+        codes=np.empty((n, 0), dtype=np.int32), whole=np.empty((0, 6), dtype=np.int64), real=np.empty((0, 3)),
+        policy=np.empty((0, 4), dtype=np.int32), ref=np.empty(0), tree=np.empty(0, dtype=np.int32), near=np.empty(0),
+    )  # fmt: skip
 
 
 def compare(both: Both, zones: int, seed: int) -> None:
