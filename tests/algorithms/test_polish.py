@@ -218,6 +218,17 @@ def test_mending_merges_until_the_models_hold(models: Any, limit: float) -> None
     assert found.notes["merged"] == 120 - found.groups
 
 
+def test_mending_takes_groups_whose_numbers_have_gaps() -> None:
+    """A method of a user may number groups as it likes: those without records are none."""
+    problem = Case(people(1, 12), [{"name": "k", "k": 4}]).problem()
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+    expected = mend(problem, Grouping(ids=labels, groups=3), 0.0)
+    for numbers, groups in (([0, 2, 3], 4), ([1, 3, 5], 8)):
+        found = mend(problem, Grouping(ids=np.array(numbers)[labels], groups=groups), 0.0)
+        assert (found.ids.tolist(), found.groups) == (expected.ids.tolist(), expected.groups)
+        assert found.notes == expected.notes
+
+
 def test_mending_leaves_a_good_grouping_alone() -> None:
     problem = Case(people(4, 50), [{"name": "k", "k": 2}]).problem()
     good = Grouping(ids=(np.arange(50) // 2).astype(np.int32), groups=25)

@@ -12,6 +12,7 @@ from shoal.algorithms.aims import Aim, read_aim
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.polish import POLISH_ROUNDS, polish
 from shoal.algorithms.prices import prices_of
+from shoal.data.classes import Cells
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.bottom_up import nearest_groups, pair_off
 from shoal.kernels.rules import EXTENT, SIZE
@@ -38,6 +39,7 @@ def mend(problem: Problem, grouping: Groups, limit: float) -> Groups:
     Merging helps the models that judge sensitive values and sizes; a limit on how wide a class may be is left to
     suppression. The notes say how many groups were merged.
     """
+    grouping = _without_gaps(grouping)
     n, before = problem.domain.n, grouping.groups
     members = member_codes(problem.rows, grouping)
     # Rows count once, cells as often as they have rows.
@@ -59,6 +61,16 @@ def mend(problem: Problem, grouping: Groups, limit: float) -> Groups:
         grouping = replace(grouping, ids=ids, groups=int(number.max()) + 1)
     merged = before - grouping.groups
     return replace(grouping, notes={**grouping.notes, "merged": merged}) if merged else grouping
+
+
+def _without_gaps(grouping: Groups) -> Groups:
+    """Number the groups that have records: users' methods may leave numbers out, and a group of none has no cells."""
+    present = np.bincount(grouping.ids[grouping.ids >= 0], minlength=grouping.groups) > 0
+    # Numbers that are no group's are refused by kernels.
+    if present.all() or present.size > grouping.groups:
+        return grouping
+    kept = grouping.classmap.keep(present)
+    return replace(grouping, ids=kept.of if isinstance(kept, Cells) else kept.ids, groups=kept.groups)
 
 
 def _failing(
