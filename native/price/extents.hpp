@@ -24,7 +24,6 @@ public:
     i32& low(i64 a, i64 g) const { return low_[at(a, g, columns)]; }
     i32& high(i64 a, i64 g) const { return high_[at(a, g, columns)]; }
     u64& bits(i64 w, i64 g) const { return bits_[at(w, g, words)]; }
-    i64 step(i64 rows) const { return layout == Layout::COLUMNS ? 1 : rows; }  // from one group to the next, of so many rows
 
     i64 columns, words, groups;
 
@@ -50,7 +49,6 @@ struct KeptExtentsOf {
     i32& low(i64 a, i64 g) const { return at(lows, a, g); }
     i32& high(i64 a, i64 g) const { return at(highs, a, g); }
     u64& bits(i64 w, i64 g) const { return at(sets, w, g); }
-    i64 step(i64 rows) const { return layout == Layout::COLUMNS ? 1 : rows; }
 
     void check(const char* kernel) const {
         const bool by_column = layout == Layout::COLUMNS;

@@ -92,18 +92,15 @@ void joint_nodes(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 sto
         return steps[at + lower];
     };
     const i32 *lows = &ext.low(a, start), *highs = &ext.high(a, start);
-    const i64 step = ext.step(ext.columns);
     if (card > groups) {
-        for (i64 h = 0; h < groups; ++h)
-            out[h] += common(smaller(first, i64(lows[h * step])), larger(last, i64(highs[h * step])));
+        for (i64 h = 0; h < groups; ++h) out[h] += common(smaller(first, i64(lows[h])), larger(last, i64(highs[h])));
         return;
     }
-    // Ancestors of one node lie on one path: the common one of a group is the higher of those of its two ends.
+    // Ancestors of one node lie on one path: the common one of a group is the higher of those of its two ends, which costs
+    // no less than the other.
     Array<i64> table(card);
     for (i64 code = 0; code < card; ++code) table[code] = common(smaller(first, code), larger(last, code));
-    if (step == 1) return add_nodes(lows, highs, &table[0], groups, &out[0]);
-    for (i64 h = 0; h < groups; ++h)
-        if (highs[h * step] >= 0) out[h] += larger(table[lows[h * step]], table[highs[h * step]]);
+    add_nodes(lows, highs, &table[0], groups, &out[0]);
 }
 
 // Add to `out` the ticks of one column's cell of group `g` and each group from `start` to `stop` as one.
@@ -114,37 +111,38 @@ void joint_column(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 st
     if (groups < 1) return;
     // Pointers, because the compiler cannot tell that `out` is none of the arrays that are read.
     const i32 *lows = &ext.low(a, start), *highs = &ext.high(a, start);
-    const i64 step = ext.step(ext.columns);
     if (p.kind[a] == INTERVAL) {
         for (i64 h = 0; h < groups; ++h) {
-            const i64 lower = smaller(first, i64(lows[h * step])), upper = larger(last, i64(highs[h * step]));
+            const i64 lower = smaller(first, i64(lows[h])), upper = larger(last, i64(highs[h]));
             if (upper == missing) out[h] += lower == upper ? 0 : whole;
             else out[h] += interval_cell(p, a, lower, upper);
         }
     } else if (p.kind[a] == FLAT) {
         const i64* sizes = &p.sizes[p.size_at[a]];
-        const i64 word = p.word_at[a], words = p.word_at[a + 1] - word, across = ext.step(ext.words);
+        const i64 word = p.word_at[a], words = p.word_at[a + 1] - word;
         if (words == 1) {
             const u64 *sets = &ext.bits(word, start), own = ext.bits(word, g);
             for (i64 h = 0; h < groups; ++h) {
-                const i64 count = popcount(own | sets[h * across]);
-                out[h] += count > 1 && larger(last, i64(highs[h * step])) == missing ? whole : sizes[count];
+                const i64 count = popcount(own | sets[h]);
+                out[h] += count > 1 && larger(last, i64(highs[h])) == missing ? whole : sizes[count];
             }
             return;
         }
         for (i64 h = 0; h < groups; ++h) {
             i64 count = 0;
             for (i64 w = word; w < word + words; ++w) count += popcount(ext.bits(w, g) | ext.bits(w, start + h));
-            out[h] += count > 1 && larger(last, i64(highs[h * step])) == missing ? whole : sizes[count];
+            out[h] += count > 1 && larger(last, i64(highs[h])) == missing ? whole : sizes[count];
         }
     } else {
         joint_nodes(p, ext, g, a, start, stop, out);
     }
 }
 
-// Ticks of a record of group `g` and each of the groups from `start` to `stop` as one.
+// Ticks of a record of group `g` and each of the groups from `start` to `stop` as one. Groups have records, prices of a
+// tree do not fall with the level, and the cells of one column are next to each other.
 template <class E>
 void joint_costs(const Prices& p, const E& ext, i64 g, i64 start, i64 stop, Span<i64> out) {
+    static_assert(std::is_same_v<E, Extents> || std::is_same_v<E, KeptExtents>);
     for (i64 h = 0; h < stop - start; ++h) out[h] = 0;
     for (i64 a = 0; a < p.columns(); ++a) joint_column(p, ext, g, a, start, stop, out);
 }
