@@ -27,6 +27,7 @@ using Entries = std::tuple<Array<i32>, Array<i64>>;
 Entries histograms(Span<const i32> rows, Span<const i64> offsets, Span<const i32> values, i64 card, Span<i64> indptr) {
     require_starts("histograms", "offsets", offsets, rows.size);
     require_size("histograms", "indptr", indptr.size, offsets.size);
+    require_number("histograms", "card", card, 0, NO_LIMIT);
     const i64 groups = offsets.size - 1;
     i64 largest = 0;
     for (i64 g = 0; g < groups; ++g) largest = larger(largest, offsets[g + 1] - offsets[g]);

@@ -24,6 +24,7 @@ void group_ranges(Span<const i32> codes, Span<const i32> ids, Span<i32> low, Spa
 Array<i32> group_sets(Span<const i32> codes, Span<const i32> ids, i64 card, Span<i64> starts) {
     require_size("group_sets", "codes", codes.size, ids.size);
     require_room("group_sets", "starts", starts.size, 1);
+    require_number("group_sets", "card", card, 0, NO_LIMIT - 1);
     const i64 n = ids.size, groups = starts.size - 1;
     Array<i64> place(card + 1, 0);
     for (i32 code : codes) ++place[code + 1];

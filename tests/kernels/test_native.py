@@ -92,7 +92,7 @@ def test_only_optional_arguments_may_be_none() -> None:
         _native.probe_median(None, 0, 3, 1, 3, None)
 
 
-@pytest.mark.parametrize("card", [1 << 45, 1 << 62, -1])
+@pytest.mark.parametrize("card", [1 << 45, 1 << 62])
 def test_memory_that_runs_out_is_an_error(card: int) -> None:
     pytest.importorskip("duckdb")  # bound with nanobind too, it must not translate our exceptions
     rows, offsets = np.zeros(2, dtype=np.int32), np.array([0, 2])
