@@ -289,7 +289,8 @@ def test_a_panel_of_nearly_as_many_people_as_combinations_is_found(role: str, se
 @pytest.mark.parametrize("seed", range(many(3, 60)))
 def test_a_number_beside_one_column_of_a_person_is_found_where_it_is_published(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(400, 900))
+    # Of 400 people, numbers that lie eleven apart look measured in about every second table.
+    n = int(rng.integers(600, 900))
     rows = np.repeat(np.arange(n), 6)
     married, numbers = rng.integers(0, 2, len(rows)), rng.permutation(n)[rows]
     frame = pl.DataFrame(
