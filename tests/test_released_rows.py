@@ -171,6 +171,20 @@ def test_a_suppressed_person_changes_nothing_that_is_published(start: int) -> No
             assert told(found[1]) == told(found[2]), seed
 
 
+@pytest.mark.parametrize("seed, column", [(744, "city"), (991, "city"), (200, "age")])
+def test_the_manifest_does_not_tell_which_values_were_joined(seed: int, column: str) -> None:
+    """How often a suppressed person's value occurs decides which rare values join, and where quantiles are cut."""
+    found = pair(seed)
+    assert found is not None
+    given, *releases = found
+    assert any("rare" in tree or "quantiles" in tree for tree in given["hierarchies"].values())
+    assert alike(*releases, given["quasi"])
+    one, other = (
+        next(entry for entry in release.manifest["columns"] if entry["name"] == column) for release in releases
+    )
+    assert one == other
+
+
 @pytest.mark.parametrize("start", range(0, many(4, 1200), 4))
 def test_cells_name_values_of_released_people_alone(start: int) -> None:
     for seed in range(start, start + 4):
@@ -357,7 +371,8 @@ def test_a_group_of_all_released_values_is_called_as_the_root(missing: int, tree
     release = at_level(0, tree, [*AGES[:12], *[None] * missing, *range(40, 56)])
     assert set(release.frame["age"]) - {"<missing>"} == {"20", "30"}
     (entry,) = [one for one in release.manifest["columns"] if one["name"] == "age"]
-    assert {row[-2] for row in entry["hierarchy"]} == {"*"}
+    assert {row[-1] for row in entry["hierarchy"]} == {"*"}
+    assert {row[-2] for row in entry["hierarchy"]} == {None}
     release.write(tmp_path / "out")
     assert shoal.verify_release(tmp_path / "out").passed
 

@@ -80,6 +80,24 @@ def test_the_mean_beyond_an_end() -> None:
         made({"x": values, "id": ["a"] * len(values)}, "x", subject="id", top={"at": 100, "as": "mean"})
 
 
+def test_dropped_rows_count_in_no_mean() -> None:
+    """Their values move no mean, make it no fraction, and are no people who hide the others."""
+    values = [*range(5), *range(100, 100 + FEWEST)]
+    specs = {"x": ColumnSpec(top={"at": 100, "as": "mean"}), "y": ColumnSpec(recode={"m": "m", "?": "<missing>"})}
+    for odd in (100, 900_000, 200.5):
+        frame = pl.DataFrame({"x": [float(one) for one in [*values, odd]], "y": [*"m" * len(values), "?"]})
+        assert prepared(frame, specs, required=["x", "y"])["x"].to_list()[:-1] == [*range(5), *[105] * FEWEST]
+        with pytest.raises(InputError, match="Only 9 people"):
+            prepared(frame.slice(6), specs, required=["x", "y"])
+        alone = prepared(pl.DataFrame({"x": [1.0, odd], "y": ["m", "?"]}), specs, required=["x", "y"])
+        assert alone["x"].to_list()[0] == 1.0
+    table = shoal.read(
+        pl.DataFrame({"x": [*values, 900_000], "y": [*["m"] * len(values), None]}),
+        quasi=["x", "y"], missing="drop", settings={"x": {"top": {"at": 100, "as": "mean"}}},
+    )  # fmt: skip
+    assert sorted(set(table.kept["x"].to_list()))[-1] == 105
+
+
 def test_recodes() -> None:
     values = {"x": ["a", "b", None, "c"]}
     assert made(values, "x", recode={"a": "z", "b": "a"}, recode_else="keep") == ["z", "a", None, "c"]

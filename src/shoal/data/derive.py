@@ -44,40 +44,52 @@ def with_derived(names: Sequence[str], specs: Mapping[str, ColumnSpec]) -> list[
 def refuse_batched(specs: Mapping[str, ColumnSpec], engine: str) -> None:
     """Refuse what needs all rows at once."""
     for name, spec in specs.items():
-        if any(end is not None and end.text is None for end in (spec.top, spec.bottom)):
+        if _needs_mean(spec):
             raise ParameterError(
                 f"The mean of column '{name}' beyond its end needs all rows at once, which the engine '{engine}' does "
                 "not have: give a number or a text as 'as', or use the engine 'memory'."
             )
 
 
-def prepared(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec], subject: str | None = None) -> pl.DataFrame:
+def prepared(
+    frame: pl.DataFrame, specs: Mapping[str, ColumnSpec], subject: str | None = None, required: Sequence[str] = ()
+) -> pl.DataFrame:
     """Some rows, or all of them, with every column as its settings say.
 
     Parameters
     ----------
     subject
         The column that says whose row it is, where people have several.
+    required
+        Columns of which a missing cell leaves the row out: such rows count in no mean.
     """
     frame = all_told(frame) if changes(specs) else frame
     made = [_derived(name, spec.derive, frame, specs) for name, spec in specs.items() if spec.derive is not None]
     frame = frame.with_columns(made)
+    mine = {name: spec for name, spec in specs.items() if name in frame.columns}  # told where roles meet columns
+    frame = frame.with_columns(_by_cell(frame[name], spec) for name, spec in mine.items())
+    averaged = {name: spec for name, spec in mine.items() if _needs_mean(spec)}
+    if not averaged:
+        return frame
+    left = frame.select(pl.lit(True), *(pl.col(name).is_not_null() for name in required if name in frame.columns))
+    kept = left.select(pl.all_horizontal(pl.all())).to_series()
     people = frame[subject] if subject is not None and subject in frame.columns else None
-    found = []
-    for name, spec in specs.items():
-        if name not in frame.columns:
-            continue  # told where roles are held against columns
-        series = frame[name]
-        if spec.recode is not None:
-            series = _recoded(series, spec.recode, spec.recode_else)
-        if spec.changes_numbers:
-            series = _changed(series, spec, people)
-        if spec.techniques and series.dtype == pl.String:
-            series = series.replace(MISSING, None)
-        if spec.items is not None:
-            series = as_items(series, spec.items)
-        found.append(series)
-    return frame.with_columns(found)
+    return frame.with_columns(_changed(frame[name], spec, kept, people) for name, spec in averaged.items())
+
+
+def _needs_mean(spec: ColumnSpec) -> bool:
+    return any(end is not None and end.text is None for end in (spec.top, spec.bottom))
+
+
+def _by_cell(series: pl.Series, spec: ColumnSpec) -> pl.Series:
+    """A column changed as far as each cell says by itself what becomes of it."""
+    if spec.recode is not None:
+        series = _recoded(series, spec.recode, spec.recode_else)
+    if spec.changes_numbers and not _needs_mean(spec):
+        series = _changed(series, spec)
+    if spec.techniques and series.dtype == pl.String:
+        series = series.replace(MISSING, None)
+    return series if spec.items is None else as_items(series, spec.items)
 
 
 def _derived(name: str, how: Derived, frame: pl.DataFrame, specs: Mapping[str, ColumnSpec]) -> pl.Series:
@@ -138,14 +150,23 @@ def _recoded(series: pl.Series, recode: Mapping[str, str], rest: str) -> pl.Seri
     return texts.replace(list(recode), list(recode.values()))
 
 
-def _changed(series: pl.Series, spec: ColumnSpec, people: pl.Series | None) -> pl.Series:
-    """Numbers, those beyond an end replaced and the others rounded; worked out once for every different one."""
+def _changed(
+    series: pl.Series, spec: ColumnSpec, kept: pl.Series | None = None, people: pl.Series | None = None
+) -> pl.Series:
+    """Numbers, those beyond an end replaced and the others rounded; worked out once for every different one.
+
+    Parameters
+    ----------
+    kept, people
+        Rows that count in a mean, and whose each row is.
+    """
     texts = canonical_text(series)
     known = texts.drop_nulls().unique().sort()
     numbers = _numbers(series.name, known.to_list())
     high = {text: x for text, x in numbers.items() if spec.top is not None and x >= spec.top.at}
     low = {text: x for text, x in numbers.items() if spec.bottom is not None and x <= spec.bottom.at}
-    top, bottom = (_end(texts, end, one, people) for end, one in ((spec.top, high), (spec.bottom, low)))
+    counted = texts if kept is None else texts.set(~kept, None)
+    top, bottom = (_end(counted, end, one, people) for end, one in ((spec.top, high), (spec.bottom, low)))
     rounded = {text: format_number(_rounded(number, spec.round)) for text, number in numbers.items()}
     new = {**rounded, **top, **bottom}
     found = texts.replace_strict(known, [new[text] for text in known.to_list()], default=None, return_dtype=pl.String)
@@ -187,6 +208,8 @@ def _end(texts: pl.Series, end: End | None, beyond: Mapping[str, Decimal], peopl
     if text is None:
         rows = texts.is_in(list(beyond))
         counts = dict(texts.filter(rows).value_counts().iter_rows())
+        if not counts:
+            return {}
         n = sum(counts.values()) if people is None else people.filter(rows.fill_null(False)).n_unique()
         if n < FEWEST:
             raise InputError(
@@ -194,6 +217,6 @@ def _end(texts: pl.Series, end: End | None, beyond: Mapping[str, Decimal], peopl
                 f"takes {FEWEST}, so move the end, or give a number or a text as 'as'."
             )
         total = sum((beyond[one] * count for one, count in counts.items()), Decimal(0))
-        step = Decimal(1) if all(one == int(one) for one in beyond.values()) else _CENTS
+        step = Decimal(1) if all(beyond[one] == int(beyond[one]) for one in counts) else _CENTS
         text = format_number((total / sum(counts.values())).quantize(step, ROUND_HALF_UP, _EXACT))
     return dict.fromkeys(beyond, text)

@@ -382,7 +382,8 @@ def shown_rows(tree: Hierarchy, labels: Collection[str]) -> Rows:
     Nodes are in the order of their first published values: those of suppressed people decide nothing.
 
     Where groups follow from how often values occur, labels above one are left out unless they stand in the release
-    themselves. The root's path is always there.
+    themselves, and each stands in a row once: on how many levels it is repeated would tell which values were joined,
+    of suppressed people too. The root's path is always there.
     """
     wanted = {*labels, tree.labels[-1][0]}
     found: dict[str, tuple[int, int, int]] = {}
@@ -397,5 +398,12 @@ def shown_rows(tree: Hierarchy, labels: Collection[str]) -> Rows:
     for _, depth, leaf in sorted(found.values()):
         level = -depth
         path = [tree.labels[at][tree.ancestors[at, leaf]] for at in range(level, tree.height + 1)]
-        rows.append([*[None] * level, *(one if not tree.counted or one in wanted else None for one in path)])
+        rows.append([*[None] * level, *(_said_once(path, wanted) if tree.counted else path)])
     return rows
+
+
+def _said_once(path: Sequence[str], wanted: Collection[str]) -> list[str | None]:
+    """Keep each wanted label of a path on its lowest level, and the root on the last."""
+    below = path[:-1]
+    told = [one in wanted and one != path[-1] and one not in below[:at] for at, one in enumerate(below)]
+    return [*(one if keep else None for one, keep in zip(below, told, strict=True)), path[-1]]

@@ -287,7 +287,8 @@ def read(
     if backend is None and columns is None:
         _refuse_headless(frame, schema, source)
     notation = Notation(decimal=decimal, thousands=thousands)
-    frame = prepared(as_written(frame, schema, notation), specs, subject)
+    required = schema.released if missing == "drop" else ()
+    frame = prepared(as_written(frame, schema, notation), specs, subject, required)
     everybody = None if population is None else read_population(population, base, how, unpack_limit)
     told = Told(
         missing=missing, hierarchies=hierarchies or {}, weights=weights or {}, policies=policies or {},
