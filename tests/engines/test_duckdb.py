@@ -8,6 +8,7 @@ import shutil
 import signal
 import stat
 import sys
+import time
 from pathlib import Path
 from threading import Timer
 
@@ -313,3 +314,24 @@ def test_check_says_what_a_run_would(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     with pytest.raises(RefusalError, match="W-UNMODELLED:income"):
         shoal.run(recipe)
+
+
+def touched(root: Path) -> None:
+    os.utime(root / "people.csv", (time.time(), time.time() + 5))
+
+
+def scratched(root: Path) -> Path:
+    """A recipe whose scratch files go to a folder of the test."""
+    (root / "scratch").mkdir()
+    recipe = census(root)
+    text = recipe.read_text().replace("[output]", '[output]\nfolder = "out-duckdb"')
+    recipe.write_text(text + '[engine]\nname = "duckdb"\nscratch = "scratch"\n')
+    return recipe
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    recipe = scratched(tmp_path)
+    with pytest.raises(InputError, match="was changed while it was read"):
+        shoal.run(recipe, progress=lambda step: touched(tmp_path) if step.startswith("reading: ") else None)
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert not (tmp_path / "out-duckdb").exists()

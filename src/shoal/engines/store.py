@@ -107,16 +107,13 @@ class Store:
     ----------
     folder
         A private folder.
-    kept
-        Another one, where the numbers stay; by default they go as they are coded.
     """
 
     READ = "read"
 
-    def __init__(self, folder: Path, schema: Schema, kept: Path | None = None) -> None:
+    def __init__(self, folder: Path, schema: Schema) -> None:
         self.schema = schema
-        self._kept = kept is not None
-        self._read, self.coded = (kept or folder) / self.READ, folder / "coded"
+        self._read, self.coded = folder / self.READ, folder / "coded"
         for one in (self._read, self.coded):
             one.mkdir(0o700, exist_ok=True)
         self.n_parts = 0
@@ -140,11 +137,6 @@ class Store:
             part.write_ipc(self._read / _read_part(self.n_parts), compression="uncompressed")
         self.n_parts += 1
 
-    def take_up(self, gathering: Gathering, parts: int) -> None:
-        """Take over what was gathered before, in the same folder."""
-        self._learn(gathering.sample.drop(gathering.columns))
-        self.n_parts = parts
-
     def _learn(self, others: pl.DataFrame) -> None:
         self.others = others.columns
         self.kinds = {name: kind for name, kind in others.schema.items() if _changes(kind)}
@@ -154,8 +146,7 @@ class Store:
         row = 0
         for number, coded in enumerate(ahead(self._coded(known, keys))):
             self._write(number, coded)
-            if not self._kept:
-                (self._read / _read_part(number)).unlink()
+            (self._read / _read_part(number)).unlink()
             row += coded.height
             progress(f"coding the rows: {row:,}")
 

@@ -311,7 +311,6 @@ def run(
     recipe: Recipe | Mapping[str, Any] | str | Path,
     *,
     replace: bool = False,
-    resume: bool = False,
     key: Key | None = None,
     progress: Progress = lambda step: None,
 ) -> Release | Written:
@@ -325,9 +324,6 @@ def run(
         A file, or its tables as nested mappings, whose paths are then as seen from the working folder.
     replace
         Swap an earlier release, and its entry in the vault, for this one.
-    resume
-        Keep what is read of the source in the scratch folder until a run succeeds, and take up what an earlier one
-        has kept there (engine ``duckdb``).
     key
         What opens the vault and the registry that the recipe names (`shoal.vault.Key`).
     """
@@ -335,18 +331,16 @@ def run(
     folder = recipe.resolve(recipe.output.folder)
     settle(folder.resolve())
     refuse_unlogged(recipe)
-    return _carry_out(recipe, folder, replace=replace, resume=resume, key=key, progress=progress)
+    return _carry_out(recipe, folder, replace=replace, key=key, progress=progress)
 
 
 def _carry_out(
-    recipe: Recipe, folder: Path, *, replace: bool, resume: bool, key: Key | None, progress: Progress
+    recipe: Recipe, folder: Path, *, replace: bool, key: Key | None, progress: Progress
 ) -> Release | Written:
     """Read, anonymise, gate and write."""
-    if resume or keeps_rows(recipe):
-        if resume:
-            refuse_unresumed(recipe)
+    if keeps_rows(recipe):
         secrecy = _secrecy(recipe, key, replace)
-        return run_stream(recipe, replace=replace, resume=resume, secrecy=secrecy, progress=progress)
+        return run_stream(recipe, replace=replace, secrecy=secrecy, progress=progress)
     source = recipe.resolve(recipe.source.file)
     check_output(folder, None if source.is_dir() else source, replace=replace)  # reading says that it takes no folder
     keeper = _keeper(recipe, key, replace)
@@ -1014,7 +1008,6 @@ class Secrecy:
 
 
 OPEN = Secrecy()
-RESUMING = "duckdb"  # the engine that keeps what it has read
 
 
 def run_stream(
@@ -1022,7 +1015,6 @@ def run_stream(
     *,
     replace: bool = False,
     dry_run: bool = False,
-    resume: bool = False,
     secrecy: Secrecy = OPEN,
     progress: Progress = lambda step: None,
 ) -> Written:
@@ -1030,8 +1022,6 @@ def run_stream(
 
     Parameters
     ----------
-    resume
-        Whether to keep what is read until a run succeeds, and to take up what is kept.
     secrecy
         What codes the release, and what becomes of the secrets behind it.
     """
@@ -1043,7 +1033,7 @@ def run_stream(
         settle(folder)
         check_output(folder, _path(recipe), replace=replace)
     keys = Keys.from_seed(recipe.seed)
-    with opened(recipe, keys, progress, resume=resume) as rows:
+    with opened(recipe, keys, progress) as rows:
         table = _table(recipe, rows)
         judged = stream_of(recipe, rows, method, models, keys, progress, secrecy).judged()
         how = {"format": recipe.output.format, "formulas": recipe.output.formulas}
@@ -1121,17 +1111,8 @@ def _write_table(recipe: Recipe, table: Writable, written: Written, folder: Path
         raise InputError(f"The database took {found:,} of {data['rows']:,} rows, so nothing is written: run again.")
 
 
-def refuse_unresumed(recipe: Recipe) -> None:
-    """Refuse to resume where nothing is kept."""
-    if recipe.engine.name != RESUMING or recipe.engine.scratch is None:
-        raise RecipeError(
-            f"A run is resumed by the engine '{RESUMING}' alone, from what it kept in a folder of yours: name both "
-            "under [engine], as 'name' and 'scratch'."
-        )
-
-
 @contextmanager
-def opened(recipe: Recipe, keys: Keys, progress: Progress, *, resume: bool = False) -> Iterator[KeptRows]:
+def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
     """The rows that a recipe names, coded, in the hands of its engine."""
     refuse_misplaced(recipe)
     refuse_keyless(recipe.engine.name, recipe.roles.key)
@@ -1141,7 +1122,7 @@ def opened(recipe: Recipe, keys: Keys, progress: Progress, *, resume: bool = Fal
             progress("drawing a sample")
             how, roles = Sampling(**recipe.sample.model_dump()), settled(recipe).roles
             source = draw_batches(found, how, keys, subject=roles.subject, key=roles.key)
-        with opened_on(recipe, source, keys, progress, resume=resume) as rows:
+        with opened_on(recipe, source, keys, progress) as rows:
             yield rows
 
 
@@ -1158,14 +1139,12 @@ def source_of(recipe: Recipe) -> Iterator[Any]:
 
 
 @contextmanager
-def opened_on(
-    recipe: Recipe, source: Any, keys: Keys, progress: Progress, *, resume: bool = False
-) -> Iterator[KeptRows]:
+def opened_on(recipe: Recipe, source: Any, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
     """The same of a source that is open."""
     build, schema = _told(recipe, _how(recipe)).table, schema_of(recipe)
     # Where no column says whose row it is, one that is dropped might.
     followed = schema.drop if schema.subject is None else ()
-    with engine_of(recipe, resume=resume).opened(
+    with engine_of(recipe).opened(
         source, schema, build, keys, missing=recipe.source.missing, name=recipe.source.name or source.name,
         followed=followed, progress=progress,
     ) as rows:  # fmt: skip
@@ -1181,12 +1160,11 @@ def _known(rows: KeptRows, source: DrawnBatches) -> KeptRows:
     return drawn
 
 
-def engine_of(recipe: Recipe, *, resume: bool = False) -> Any:
+def engine_of(recipe: Recipe) -> Any:
     """The engine that a recipe names, as it is set there."""
     settings = recipe.engine
     return load("engine", settings.name)(
         memory=memory_of(recipe), folder=None if settings.scratch is None else recipe.resolve(settings.scratch),
-        **({"resume": True} if resume else {}),
     )  # fmt: skip
 
 
