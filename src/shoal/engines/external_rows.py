@@ -113,6 +113,10 @@ class StoredBatch:
 
     def as_read(self, name: str) -> pl.Series:
         """One of them."""
+        return self.column(name)
+
+    def column(self, name: str) -> pl.Series:
+        """One of them."""
         return self.known.as_read[name].gather(self._numbers(name)) if name in self.codes else self.others[name]
 
     @cached_property

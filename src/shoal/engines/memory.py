@@ -15,6 +15,7 @@ from shoal.data.guards import guards_of
 from shoal.data.rows import Frequency, Listed
 from shoal.data.stats import Attribute, GroupStats, Histogram, Possible, unknown_flags, without_changing
 from shoal.data.table import Table, part_of
+from shoal.data.texts import is_text
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.histograms import bucket_rows, histograms, known_sizes, subject_histograms
 
@@ -92,6 +93,19 @@ class MemoryRows:
     def codes_of(self, name: str) -> np.ndarray:
         """int32 codes of a column, one a row."""
         return self.table.codes[name]
+
+    def values(self, name: str) -> pl.Series:
+        """What is published of every code of a column where nothing changes it."""
+        source, column = self.table.kept[name], self.domain.columns[name]
+        if is_text(source.dtype):
+            return column.values
+        row = np.zeros(column.card, dtype=np.int64)
+        row[self.table.codes[name]] = np.arange(self.table.n)
+        return source.gather(row)
+
+    def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
+        """Codes of all columns and what random draws are keyed by, in one batch."""
+        yield self.table.codes, self.table.row_keys
 
     def frequency(self, attributes: Sequence[Attribute]) -> Frequency:
         """Distinct combinations of quasi-identifier codes with weights and histograms."""

@@ -19,7 +19,7 @@ from shoal.engines.memory import MemoryRows
 from shoal.recoding.kinds import Trait
 from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Perturbed, Recoding, Redrawn
-from shoal.recoding.rewriting import rewritten
+from shoal.recoding.rewriting import ByRow, rewritten
 from shoal.risk.attacks.base import AttackFigure, figure
 from shoal.risk.attacks.required import Measured, attack_release
 
@@ -134,7 +134,7 @@ def _chosen(released: Released, keys: Keys, share: float) -> Callable[[StoredBat
 
     def chosen(batch: StoredBatch, classes: np.ndarray) -> np.ndarray:
         if whose is not None:
-            units = key_hashes(canonical_text(batch.plain[whose]).fill_null(""))
+            units = key_hashes(canonical_text(batch.as_read(whose)).fill_null(""))
         else:
             units = np.where(classes >= 0, classes.astype(np.uint64), batch.keys) if groups else batch.keys
         return np.flatnonzero(keys.bits("attack sample", units) < limit)
@@ -164,7 +164,7 @@ def in_memory(
             batch, mine = batch.take(places), mine[places]
         for name, found in {**dict(zip(_OWN, (batch.rows, batch.keys, mine), strict=True)), **batch.codes}.items():
             arrays[name].append(found)
-        frames.append(batch.plain.select(wanted))
+        frames.append(pl.DataFrame([batch.as_read(name) for name in wanted]))
         written.append(pl.DataFrame(rewritten(released.rewriting, batch, mine)))
     whole = {name: np.concatenate(several) for name, several in arrays.items()}
     numbers, row_keys, classes = (whole.pop(name) for name in _OWN)
@@ -185,7 +185,7 @@ def in_memory(
     series = pl.concat(written) if released.rewriting else pl.DataFrame()
     return replace(
         released, rows=MemoryRows(table), classmap=ids, cells={n: c.take(kept) for n, c in released.cells.items()},
-        written={one.name: one for one in series.iter_columns()}, rewriting={},
+        rewriting={one.name: ByRow({one.name: one}) for one in series.iter_columns()},
         recoding=_of_rows(released.recoding, numbers, table),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ import polars as pl
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.schema import Schema
-from shoal.data.table import Table, held_dates
+from shoal.data.table import Table
 from shoal.data.texts import told
 from shoal.errors import GateError, RefusalError, ShoalError, VerificationError
 from shoal.recoding.publish import Output, Published, behind_representatives
@@ -51,7 +51,7 @@ def gate_case(
     """The input, what is to be published of it, and what the gate needs to hold the two against each other."""
     table, roles = released.table, released.table.schema
     return GateCase(
-        original=held_dates(table).select(roles.released),
+        original=table.dated.select(roles.released),
         released=published.frame,
         source=published.source,
         suppressed=(released.classes < 0).nonzero()[0],
@@ -217,7 +217,7 @@ def _plugged(models: Iterable[str]) -> list[str]:
 
 def read_columns(table: Table) -> dict[str, list[pl.Series]]:
     """Every column that was read, whatever its role: as it stood, with dates parsed, and rows that were dropped."""
-    parsed, real = held_dates(table), table.n - table.counterfeits
+    parsed, real = table.dated, table.n - table.counterfeits
     found = {name: [parsed[name]] for name in parsed.columns}
     for name, several in found.items():
         stood = table.kept[name]

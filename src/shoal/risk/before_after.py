@@ -47,7 +47,7 @@ def before_and_after(released: Released, published: Published) -> dict[str, Any]
     if all(is_text(kind) for kind in published.frame.dtypes):
         kept &= ~_starred(published.frame)
     names = list(table.schema.sensitive)
-    told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.written]
+    told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.changed]
     # Opened anew, so that the cells, which are nearly as many as the rows, are gone with the figures.
     rows = load("engine", "memory")().open(table)
     cells = None if table.counterfeits else rows.frequency([])
