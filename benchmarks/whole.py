@@ -22,7 +22,7 @@ from shoal.algorithms.mondrian import Mondrian
 from shoal.io.census import generate
 from shoal.models.diversity import DistinctL
 from shoal.recipe.source import read
-from shoal.release.run import anonymize
+from shoal.release.entry import anonymize
 
 QUASI = ("age", "sex", "postcode", "region", "marital_status", "education", "occupation", "industry")
 WARM = 20_000

@@ -271,21 +271,25 @@ def test_ctrl_c_while_rows_are_counted_is_an_interrupt_and_no_error(
     assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "recipe.toml"}
 
 
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        ('[algorithm]\nname = "m-invariant"\nm = 2', "does not serve a registry"),
-        ('[algorithm]\nname = "optimal"\n[limits]\n"prosecutor-max" = 0.2', "does not serve limits on attacks"),
-    ],
-)
-def test_what_it_cannot_serve_is_said_before_anything_is_read(change: str, words: str, tmp_path: Path) -> None:
+def test_what_it_cannot_serve_is_said_before_anything_is_read(tmp_path: Path) -> None:
     recipe = census(tmp_path, 20)
     (tmp_path / "people.csv").unlink()
     text = recipe.read_text()
-    recipe.write_text(text[: text.index("[algorithm]")] + change + "\n[output]\n")
+    recipe.write_text(text[: text.index("[algorithm]")] + '[algorithm]\nname = "m-invariant"\nm = 2\n[output]\n')
     code, sentence, _ = outcome(recipe, "duckdb")
     assert code == 2
-    assert words in sentence
+    assert "does not serve a registry" in sentence
+
+
+@pytest.mark.parametrize("limits, code", [("prosecutor_max = 0.5", 0), ("prosecutor_max = 0.01", 4)])
+def test_limits_on_attacks_are_kept_or_the_release_is_refused_as_in_memory(
+    limits: str, code: int, tmp_path: Path
+) -> None:
+    recipe = census(tmp_path, 300)
+    recipe.write_text(recipe.read_text().replace("[output]", f"[limits]\n{limits}\n[output]"))
+    here, there = outcome(recipe, "memory"), outcome(recipe, "duckdb")
+    assert here == there
+    assert there[0] == code
 
 
 def test_an_amount_of_memory_is_checked(tmp_path: Path) -> None:

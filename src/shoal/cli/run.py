@@ -30,7 +30,7 @@ from shoal.grammar import (
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
-    from shoal.results import Release, Written
+    from shoal.results import Release
     from shoal.vault.seal import Key
 
 
@@ -78,7 +78,7 @@ def carry_out(
     vault: Path | None = None,
     keys: tuple[Path | None, Path | None] = (None, None),
     accept_short: bool = False,
-) -> tuple[Release | Written, Path | None]:
+) -> tuple[Release, Path | None]:
     """The release of a recipe, and the folder it was written to (None in a dry run).
 
     ``vault`` replaces the recipe's; ``keys`` are the files of the passphrase and of the key that open it;
@@ -97,13 +97,8 @@ def carry_out(
     sealed += [] if recipe.registry is None else [_registry(recipe)]
     key = _read_key(sealed, keys, accept_short) if sealed else None
     with steps() as step:
-        if dry_run:
-            if running.keeps_rows(recipe):
-                return running.run_stream(recipe, dry_run=True, progress=step), None
-            memory = running.remembered(recipe, key)
-            return running.anonymize_recipe(recipe, memory=memory, progress=step), None
-        release = running.run(recipe, replace=replace, key=key, progress=step)
-        return release, recipe.resolve(recipe.output.folder)
+        release = running.run(recipe, replace=replace, dry_run=dry_run, key=key, progress=step)
+        return release, None if dry_run else recipe.resolve(recipe.output.folder)
 
 
 def _vault(recipe: Recipe) -> Path:
@@ -192,7 +187,7 @@ def anonymize(
     _show(*made, context.params)
 
 
-def _show(release: Release | Written, folder: Path | None, given: Mapping[str, Any]) -> None:
+def _show(release: Release, folder: Path | None, given: Mapping[str, Any]) -> None:
     saved = given["save_recipe"]
     if given["as_json"]:
         show_json(release_data(release, folder) | {"recipe": None if saved is None else str(saved)})
@@ -201,7 +196,7 @@ def _show(release: Release | Written, folder: Path | None, given: Mapping[str, A
 
 
 def _recipe(data: Mapping[str, Any]) -> Recipe:
-    from shoal.release.run import as_recipe
+    from shoal.release.entry import as_recipe
 
     return as_recipe(data)
 
@@ -276,7 +271,7 @@ def _saved(data: Mapping[str, Any], path: Path | None, replace: bool) -> Iterato
 def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     """The recipe as a file in ``folder``, with relative paths as seen from there."""
     from shoal.recipe.recipe import dump_recipe
-    from shoal.release.run import as_recipe
+    from shoal.release.entry import as_recipe
 
     def seen(entry: str) -> str:
         return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, folder)).as_posix()

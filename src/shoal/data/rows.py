@@ -13,7 +13,7 @@ import polars as pl
 from shoal.data.classes import ClassMap, Everybody, Grouped, Together
 from shoal.data.domain import Domain, Joint
 from shoal.data.stats import Attribute, GroupStats, Histogram, Key, Possible
-from shoal.data.texts import told
+from shoal.data.texts import all_told, told
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ class Batch(Protocol):
         """Codes of the quasi-identifiers and sensitive attributes."""
         ...
 
+    @property
+    def read(self) -> pl.DataFrame:
+        """Every column, with dates of another format parsed."""
+        ...
+
     def as_read(self, name: str) -> pl.Series:
         """A column as it was read, its texts one by one."""
         ...
@@ -98,6 +103,11 @@ class TableBatch:
     def codes(self) -> Mapping[str, np.ndarray]:
         """Codes of the quasi-identifiers and sensitive attributes."""
         return _Chosen(self.table.codes, self.places)
+
+    @property
+    def read(self) -> pl.DataFrame:
+        """Every column, with dates of another format parsed."""
+        return all_told(self.table.dated[self.places])
 
     def as_read(self, name: str) -> pl.Series:
         """A column as it was read."""

@@ -15,6 +15,7 @@ from shoal.data.gather import Gathering
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
 from shoal.data.table import Table, full
+from shoal.engines.base import Capability
 from shoal.engines.coder import dictionaries
 from shoal.engines.external_rows import Reading
 from shoal.engines.prefetch import ahead
@@ -57,6 +58,8 @@ class DuckDBEngine:
     folder
         Where scratch files go; by default the system's temporary folder.
     """
+
+    capabilities = StoredRows.capabilities | {Capability.DERIVE, Capability.SAMPLE}
 
     def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None) -> None:
         self.memory = memory

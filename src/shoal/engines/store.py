@@ -19,8 +19,8 @@ from shoal.data.keys import Keys, key_hashes
 from shoal.data.schema import Schema
 from shoal.data.stats import Attribute, GroupStats, Possible, without_changing
 from shoal.data.table import Table, read_part, spilling
-from shoal.engines.base import Dictionaries
-from shoal.engines.external_rows import KeptRows, Reading
+from shoal.engines.base import Arrange, Capability, Dictionaries
+from shoal.engines.external_rows import KeptRows, Reading, StoredBatch
 from shoal.engines.memory import MemoryRows, count_people
 from shoal.engines.prefetch import ahead, go_on
 from shoal.engines.sql import ByClass
@@ -203,6 +203,8 @@ class Store:
 class StoredRows(KeptRows):
     """Rows in a store, counted by a database that reads it."""
 
+    capabilities = frozenset({Capability.LOAD, Capability.SOURCE_ORDER, Capability.PEOPLE, Capability.GUARDS})
+
     def __init__(self, reading: Reading, store: Store, database: Database) -> None:
         super().__init__(reading, database)
         self._store = store
@@ -220,6 +222,17 @@ class StoredRows(KeptRows):
     def shuffled(self) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of a release."""
         return by_bits(self._store.parts(), self.domain.n, self._store.coded.parent)
+
+    def arranged(self, bits: Arrange) -> Iterator[StoredBatch]:
+        """Rows in another order, batch by batch: told numbers and keys, ``bits`` gives who is kept, and by what."""
+
+        def dealt() -> Iterator[pl.DataFrame]:
+            for part in self._store.parts():
+                kept, mine = bits(part["r"].to_numpy(), part["u"].to_numpy())
+                yield part[kept].with_columns(pl.Series("b", mine))
+
+        for part in by_bits(dealt(), self.domain.n, self.private("dealt")):
+            yield self.reading.batch(part)
 
     def codes_of(self, name: str) -> np.ndarray:
         """int32 codes of a column, one a row."""

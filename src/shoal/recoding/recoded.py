@@ -160,11 +160,16 @@ class Released:
         return self.domain.n - int(self.sizes.sum())
 
     @property
+    def counterfeits(self) -> int:
+        """Number of the last rows, which the method made up; only methods for rows in memory do so."""
+        return self.rows.table.counterfeits if isinstance(self.rows, ArrayRows) else 0
+
+    @property
     def n_counterfeit(self) -> int:
         """Released rows that the method made up."""
-        if not isinstance(self.rows, ArrayRows):
+        if not self.counterfeits:
             return 0
-        return int((self.classes[self.table.n - self.table.counterfeits :] >= 0).sum())
+        return int((self.classes[self.table.n - self.counterfeits :] >= 0).sum())
 
     def suppress(self, bad: np.ndarray) -> Released:
         """The same release without the flagged classes."""
