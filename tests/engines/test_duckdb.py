@@ -339,3 +339,24 @@ def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
         shoal.run(recipe, progress=lambda step: touched(tmp_path) if step.startswith("reading: ") else None)
     assert list((tmp_path / "scratch").iterdir()) == []
     assert not (tmp_path / "out-duckdb").exists()
+
+
+def test_several_sets_of_quasi_identifiers_are_served(tmp_path: Path) -> None:
+    recipe = census(tmp_path, 300)
+    text = recipe.read_text()
+    quasi = [name.strip(' "') for name in text.split("quasi = [", 1)[1].split("]", 1)[0].split(",")]
+    text = text.replace("[roles]", f"[roles]\nquasi_sets = {json.dumps([quasi[:2], quasi[2:]])}")
+    recipe.write_text(text)
+    here, there = outcome(recipe, "memory"), outcome(recipe, "duckdb")
+    assert here == there
+    assert there[0] == 0
+    assert "several sets" not in there[1]
+
+
+def test_copies_in_other_formats_are_those_of_memory(tmp_path: Path) -> None:
+    recipe = census(tmp_path, 120)
+    recipe.write_text(recipe.read_text().replace("[output]", '[output]\ncopies = ["xlsx"]'))
+    here, there = outcome(recipe, "memory"), outcome(recipe, "duckdb")
+    assert (here[0], there[0]) == (0, 0)
+    assert here[2].keys() == there[2].keys()
+    assert "release.xlsx" in there[2]
