@@ -149,6 +149,8 @@ def refuse_misplaced(recipe: Recipe) -> None:
     name, source = recipe.engine.name, recipe.source
     for error in lacking(recipe, reading_needs(recipe)):
         raise error
+    if source.path and Capability.ARRAYS in load("engine", name).capabilities and recipe.resolve(source.path).is_dir():
+        raise InputError(f"'{recipe.resolve(source.path)}' is a folder: name the file in it.")
     if source.path and recipe.engine.scratch is not None:
         refuse_among(recipe.resolve(recipe.engine.scratch), recipe.resolve(source.path), "The scratch folder")
     if source.url is None and source.table is not None and name != CLUSTER:
