@@ -379,6 +379,4 @@ def test_aligned_in_other_libraries() -> None:
 
 
 def test_aligned_when_nothing_was_released() -> None:
-    given = release(FRAME.clear())
-    given.source = np.array([], dtype=np.int64)
-    assert aligned(given).rows() == [(None, None)] * 3
+    assert aligned(release(FRAME.clear())).rows() == [(None, None)] * 3

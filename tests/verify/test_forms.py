@@ -73,8 +73,9 @@ def wrong_origin(published: Published) -> Published:
 
 def lost_row(published: Published) -> Published:
     return dataclasses.replace(
-        published, frame=published.frame[1:], source=published.source[1:], values_from=published.values_from[1:]
-    )
+        published, frame=published.frame[1:], source=published.source[1:], values_from=published.values_from[1:],
+        apart=None if published.apart is None else published.apart[1:],
+    )  # fmt: skip
 
 
 def named(published: Published) -> Published:
