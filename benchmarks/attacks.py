@@ -12,7 +12,7 @@ from shoal.io.census import generate
 from shoal.models.diversity import DistinctL
 from shoal.recipe.source import read
 from shoal.recoding.kinds import GENERALISED
-from shoal.release.run import anonymize
+from shoal.release.entry import anonymize
 from shoal.results import Release
 from shoal.risk.attacks.case import AttackCase
 from shoal.risk.attacks.classes import Background

@@ -8,7 +8,7 @@ from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, CENSUS_EIGHT, C
 from shoal.algorithms.mondrian import Mondrian
 from shoal.io.census import generate
 from shoal.recipe.source import read
-from shoal.release.run import anonymize
+from shoal.release.entry import anonymize
 from shoal.utility.association_rules import AssociationRules
 from shoal.utility.count_queries import answer
 from shoal.utility.queries import RandomQueries

@@ -23,7 +23,7 @@ from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recipe.source import read
-from shoal.release.run import anonymize
+from shoal.release.entry import anonymize
 from shoal.risk.audit import audit
 
 CARDS = (74, 7, 16, 7, 14, 5, 2, 41, 2)

@@ -57,7 +57,7 @@ def shoal(data: str, release: str, options: dict[str, Any]) -> dict[str, Any]:
     from shoal.models.judge import Judge
     from shoal.models.size import KAnonymity
     from shoal.recipe.source import read
-    from shoal.release.run import anonymize
+    from shoal.release.entry import anonymize
 
     frame, algorithm = _polars(data, options), Mondrian(k=options["k"], cut=options["cut"])
     types = {name: {"type": "numeric" if name in options["numeric"] else "categorical"} for name in options["quasi"]}

@@ -22,7 +22,7 @@ from shoal.algorithms.mondrian import Mondrian
 from shoal.io.census import generate
 from shoal.models.diversity import DistinctL
 from shoal.recipe.source import read
-from shoal.release.run import anonymize
+from shoal.release.entry import anonymize
 
 QUASI = ("age", "sex", "postcode", "region", "marital_status", "education", "occupation", "industry")
 WARM = 20_000
@@ -41,7 +41,7 @@ def released(path: Path) -> None:
         drop=[name for name in columns if name not in (*QUASI, "name", "diagnosis")],
         settings={"postcode": {"type": "categorical"}}, hierarchies={"postcode": {"prefix": [4, 3, 2, 1]}},
     )  # fmt: skip
-    release = anonymize(table, algorithm=Mondrian(k=10), models=[DistinctL(l=2)], seed=1)
+    release = anonymize(table, algorithm=Mondrian(k=10), models=[DistinctL(l=2)], seed=1, acknowledge=["W-ROWS"])
     release.write(path.with_suffix(".release"), replace=True)
 
 

@@ -37,7 +37,7 @@ LONGEST = [
         "models/test_contract", "engines/test_coded_streams", "verify/test_batches",
         "algorithms/test_mondrian_exhaustive", "papers/test_loukides_toc", "attacks/test_planted", "web/test_workbench",
         "web/test_together", "verify/test_strangers", "attacks/test_power", "web/test_offers", "test_repeat",
-        "test_extending", "engines/test_many_batches", "engines/test_resumed", "web/test_signatures",
+        "test_extending", "engines/test_many_batches", "web/test_signatures",
     )
 ]  # fmt: skip
 # These share the Java of Spark, which takes longer to start than most of their tests.

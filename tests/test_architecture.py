@@ -22,7 +22,7 @@ from tests.house import FILES, OPEN, PAPERS, SOURCE, lines, offenders, package, 
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-LONGEST = 1300  # release/run.py, until there is one path; 600 then
+LONGEST = 730  # verify/dependence.py
 # How many break a rule today. A figure may only fall: lower it here when it does.
 CEILINGS = {
     "files over 400 lines": 33,

@@ -123,7 +123,7 @@ def test_a_hierarchy_or_an_order_hides_no_year_of_birth(told: dict[str, Any]) ->
 @pytest.mark.parametrize("gate", [False, True])
 def test_a_hierarchy_hides_no_number_of_a_person(gate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if gate:
-        monkeypatch.setattr("shoal.release.run.person_refusals", lambda *given, **more: [])
+        monkeypatch.setattr("shoal.release.prepare.person_refusals", lambda *given, **more: [])
     tree = {"number": {"prefix": [4, 2]}}
     table = shoal.read(
         patients(), quasi=["age", "sex"], sensitive=["disease", "number"], drop=["born", "row"], hierarchies=tree
@@ -134,7 +134,7 @@ def test_a_hierarchy_hides_no_number_of_a_person(gate: bool, monkeypatch: pytest
 
 
 def test_the_gate_refuses_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.release.run.person_refusals", lambda *given, **more: [])
+    monkeypatch.setattr("shoal.release.prepare.person_refusals", lambda *given, **more: [])
     assert refused(visits(), identifiers=["name"], drop=["number", "row"]) == ("W-ROWS",)
     assert refused(visits(), identifiers=["row"], drop=["name", "number"]) == ("W-ROWS",)
     assert refused(patients(), neutral=["number"], drop=["born", "row"]) == ("W-IDENTIFIES:number",)
@@ -212,7 +212,7 @@ def test_the_gate_of_an_engine_refuses_a_dropped_person_number_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("duckdb")
-    monkeypatch.setattr("shoal.release.run.person_refusals", lambda *given, **more: [])
+    monkeypatch.setattr("shoal.release.prepare.person_refusals", lambda *given, **more: [])
     visits().write_csv(tmp_path / "rows.csv")
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(

@@ -20,8 +20,8 @@ import shoal
 from shoal.cli.targets import Keeping, Reading, Roles, open_target
 from shoal.io.census_hierarchies import hierarchies
 from shoal.registry import make, names
+from shoal.release.entry import verify_release
 from shoal.release.explain import explain
-from shoal.release.run import verify_release
 from shoal.risk.assess import assess
 from shoal_papers.adult import COLUMNS
 from tests.recorded.digests import digests

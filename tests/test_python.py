@@ -133,5 +133,9 @@ def test_a_release_that_an_engine_wrote_shows_itself(tmp_path: Path) -> None:
         "output": {"folder": str(tmp_path / "out")},
     }
     made = shoal.run(recipe)
-    assert repr(made) == "Written(8 rows: 2-anonymous)"
-    assert "8 rows, written" in made._repr_html_()
+    assert repr(made) == "Release(8 rows: 2-anonymous)"
+    assert "8 rows" in made._repr_html_()
+    with pytest.raises(InputError, match="The rows of this release are in '.*out': read them there"):
+        _ = made.frame
+    with pytest.raises(InputError, match="read them there"):
+        made.measure("ncp")

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.data.rows import in_memory
 from shoal.data.table import html_table
+from shoal.data.texts import all_told
 from shoal.grammar import target_words
 from shoal.recoding.secrets import MappingTable as MappingTable
 from shoal.recoding.secrets import Secret
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.data.table import Table
+    from shoal.engines.base import OpenRows
     from shoal.recoding.outcome import Overlap
     from shoal.recoding.recoded import Released
+    from shoal.release.sinks import Sink
     from shoal.verify.report import Check, Verdict
 
 # Rows of a release that a notebook shows.
@@ -91,36 +95,32 @@ class Gated:
 
     Attributes
     ----------
-    kept
-        ``"release"``, and ``"sensitive"`` where there is a table of its own for sensitive values; texts that repeat are
-        held as numbers of the different ones.
-    stamps
-        A hash of each table as the gate saw it: memory may be shared with the caller's frame.
+    sink
+        Has the tables (:mod:`shoal.release.sinks`): ``"release"``, and ``"sensitive"`` where sensitive values have one.
     manifest, report
         The public files that go with them, as bytes; the manifest without what only writing can tell.
     """
 
-    kept: Mapping[str, pl.DataFrame] = field(repr=False)
-    stamps: Mapping[str, str] = field(repr=False)
+    sink: Sink = field(repr=False)
     manifest: bytes = field(repr=False)
     report: bytes = field(repr=False)
 
-    def copy(self, name: str, backend: Any = None) -> Any:
-        """A table of one's own, in the library that ``backend`` names, or None where there is no such table."""
-        frame = self.kept.get(name)
-        return None if frame is None else load("io", "native")(self.tables[name].clone(), backend)
+    @property
+    def kept(self) -> Mapping[str, pl.DataFrame]:
+        """The tables; texts that repeat are numbers of the different ones."""
+        return {name: self.sink.frame(name) for name in self.sink.names}
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables with all texts one by one, made anew at every call."""
-        from shoal.data.texts import all_told
-
         return {name: all_told(frame) for name, frame in self.kept.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Release:
-    """A gated release, not yet written.
+    """A gated release.
+
+    Where its rows stay with an engine, what needs them says where they are.
 
     Attributes
     ----------
@@ -132,6 +132,8 @@ class Release:
         What the gate looked at.
     evidence
         Private facts: counts, secret, timings, exact measures. Never to be published.
+    released, rows
+        The coded release, and the open rows that it was made of.
     secrets
         What undoes a pseudonymised release, redacted: it goes to a vault, and is in no evidence.
     """
@@ -141,24 +143,43 @@ class Release:
     checks: Sequence[Check]
     evidence: Mapping[str, Any] = field(repr=False)
     released: Released = field(repr=False)
-    table: Table = field(repr=False)
-    source: np.ndarray = field(repr=False)
+    rows: OpenRows = field(repr=False)
     secrets: Sequence[Secret] = field(default=(), repr=False)
+
+    @property
+    def table(self) -> Table:
+        """The rows that it was made of, where they are in memory."""
+        return in_memory(self.rows).table
+
+    @property
+    def source(self) -> np.ndarray:
+        """The number of the input row behind each released one."""
+        return self.gated.sink.source("release")
 
     @property
     def frame(self) -> Any:
         """A copy of what may be published: same library as the input, shuffled, fresh index."""
-        return self.gated.copy("release", self.table.backend)
+        return self.gated.sink.copy("release")
 
     @property
     def apart(self) -> Any:
         """A copy of the sensitive values by group, where a bucketised release has a table of its own for them."""
-        return self.gated.copy("sensitive", self.table.backend)
+        return self.frames.get("sensitive")
 
     @property
     def frames(self) -> dict[str, Any]:
         """Every table that may be published: ``"release"``, and ``"sensitive"`` where there is one."""
-        return {name: self.gated.copy(name, self.table.backend) for name in self.gated.kept}
+        return {name: self.gated.sink.copy(name) for name in self.gated.sink.names}
+
+    def close(self) -> None:
+        """Remove what is kept for the release in a scratch folder; its rows cannot be read any more."""
+        self.gated.sink.close()
+
+    def __enter__(self) -> Release:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -167,13 +188,13 @@ class Release:
         return found
 
     def __repr__(self) -> str:
-        return f"Release({self.gated.kept['release'].height:,} rows: {self.manifest['statement']})"
+        return f"Release({self.gated.sink.height('release'):,} rows: {self.manifest['statement']})"
 
     def _repr_html_(self) -> str:
         """What it promises, and its first rows."""
-        frame = self.gated.kept["release"]
-        first = html_table(frame.columns, frame.head(_FIRST).rows())
-        return f"<p><b>Release</b>, {frame.height:,} rows</p>{_verdicts_html(self.verdict)}{first}"
+        rows, frame = self.gated.sink.height("release"), self.gated.sink.head("release", _FIRST)
+        first = html_table(frame.columns, frame.rows()) if frame.width else ""
+        return f"<p><b>Release</b>, {rows:,} rows</p>{_verdicts_html(self.verdict)}{first}"
 
     def measure(self, name: str, **parameters: Any) -> Score:
         """Price the release by one measure, for example ``release.measure("ncp")``."""
@@ -202,35 +223,6 @@ class Release:
         return load("io", "write-release")(
             self, Path(folder), replace=replace, format=format, formulas=formulas, copies=copies
         )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Written:
-    """A gated release that went to disk batch by batch, so that nobody holds its rows.
-
-    Attributes
-    ----------
-    manifest
-        Its public description.
-    verdict, checks, evidence
-        As in :class:`Release`.
-    types
-        What its columns were before they were written.
-    """
-
-    manifest: Mapping[str, Any] = field(repr=False)
-    verdict: Sequence[Verdict]
-    checks: Sequence[Check]
-    evidence: Mapping[str, Any] = field(repr=False)
-    types: Sequence[pl.DataType] = ()
-
-    def __repr__(self) -> str:
-        return f"Written({self.manifest['data']['rows']:,} rows: {self.manifest['statement']})"
-
-    def _repr_html_(self) -> str:
-        """What it promises."""
-        rows = self.manifest["data"]["rows"]
-        return f"<p><b>Release</b>, {rows:,} rows, written</p>{_verdicts_html(self.verdict)}"
 
 
 def _verdicts_html(verdicts: Sequence[Verdict]) -> str:

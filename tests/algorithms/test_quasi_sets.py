@@ -13,10 +13,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import ParameterError, RecipeError, SchemaError
-from shoal.recipe.recipe import parse_recipe
-from shoal.release.capabilities import refuse_unserved
-from shoal.release.run import verify_release
+from shoal.errors import ParameterError, SchemaError
+from shoal.release.entry import verify_release
 from shoal.verify.recheck import recheck
 
 NAMES = ["age", "sex", "zip", "job"]
@@ -141,7 +139,3 @@ def test_what_knows_no_sets_refuses() -> None:
     models = [shoal.KAnonymity(k=3), shoal.WorstGroupUtility(u=0.9)]
     with pytest.raises(ParameterError, match="is about all quasi-identifiers together, and not about sets"):
         shoal.anonymize(table(frame), algorithm="optimal", models=models, acknowledge=["W-UNMODELLED:ill"])
-    text = '[source]\npath = "x.csv"\n[roles]\nquasi = ["a", "b"]\nquasi_sets = [["a"], ["b"]]\n'
-    recipe = parse_recipe(f'{text}[engine]\nname = "duckdb"\n')
-    with pytest.raises(RecipeError, match="does not serve several sets of quasi-identifiers"):
-        refuse_unserved(recipe, shoal.Optimal())

@@ -24,7 +24,7 @@ from shoal.models.judge import Judge
 from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Coded
-from shoal.release.run import anonymize
+from shoal.release.entry import anonymize
 from shoal.risk.attacks.decoding import (
     attack_pseudonymised,
     frequency_guesses,

@@ -17,7 +17,7 @@ from shoal.data.stats import Possible, attribute
 from shoal.engines.external_rows import KeptRows
 from shoal.engines.store import StoredRows
 from shoal.recipe.recipe import load_recipe
-from shoal.release.run import opened
+from shoal.release.entry import opened
 from tests.conftest import many
 from tests.engines.alike import outcome
 from tests.engines.server import Server

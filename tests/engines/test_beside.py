@@ -9,7 +9,7 @@ import pytest
 
 from shoal.recipe.recipe import load_recipe
 from shoal.release.attack_case import some_beside
-from shoal.release.run import judged_release
+from shoal.release.entry import judged_release
 
 RECIPE = """
 seed = 3

@@ -18,7 +18,7 @@ from shoal.data.rows import with_tuples
 from shoal.data.stats import Histogram, InRuns, attribute
 from shoal.engines.sql_rows import CountedRows
 from shoal.io.evidence import read_evidence
-from shoal.release.run import Judged
+from shoal.release.prepare import Judged
 from tests.engines.alike import outcome
 from tests.engines.test_duckdb import census
 from tests.engines.test_plain import same

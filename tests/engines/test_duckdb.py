@@ -8,6 +8,7 @@ import shutil
 import signal
 import stat
 import sys
+import time
 from pathlib import Path
 from threading import Timer
 
@@ -270,21 +271,25 @@ def test_ctrl_c_while_rows_are_counted_is_an_interrupt_and_no_error(
     assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "recipe.toml"}
 
 
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        ('[algorithm]\nname = "m-invariant"\nm = 2', "does not serve a registry"),
-        ('[algorithm]\nname = "optimal"\n[limits]\n"prosecutor-max" = 0.2', "does not serve limits on attacks"),
-    ],
-)
-def test_what_it_cannot_serve_is_said_before_anything_is_read(change: str, words: str, tmp_path: Path) -> None:
+def test_what_it_cannot_serve_is_said_before_anything_is_read(tmp_path: Path) -> None:
     recipe = census(tmp_path, 20)
     (tmp_path / "people.csv").unlink()
     text = recipe.read_text()
-    recipe.write_text(text[: text.index("[algorithm]")] + change + "\n[output]\n")
+    recipe.write_text(text[: text.index("[algorithm]")] + '[algorithm]\nname = "m-invariant"\nm = 2\n[output]\n')
     code, sentence, _ = outcome(recipe, "duckdb")
     assert code == 2
-    assert words in sentence
+    assert "does not serve a registry" in sentence
+
+
+@pytest.mark.parametrize("limits, code", [("prosecutor_max = 0.5", 0), ("prosecutor_max = 0.01", 4)])
+def test_limits_on_attacks_are_kept_or_the_release_is_refused_as_in_memory(
+    limits: str, code: int, tmp_path: Path
+) -> None:
+    recipe = census(tmp_path, 300)
+    recipe.write_text(recipe.read_text().replace("[output]", f"[limits]\n{limits}\n[output]"))
+    here, there = outcome(recipe, "memory"), outcome(recipe, "duckdb")
+    assert here == there
+    assert there[0] == code
 
 
 def test_an_amount_of_memory_is_checked(tmp_path: Path) -> None:
@@ -313,3 +318,45 @@ def test_check_says_what_a_run_would(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     with pytest.raises(RefusalError, match="W-UNMODELLED:income"):
         shoal.run(recipe)
+
+
+def touched(root: Path) -> None:
+    os.utime(root / "people.csv", (time.time(), time.time() + 5))
+
+
+def scratched(root: Path) -> Path:
+    """A recipe whose scratch files go to a folder of the test."""
+    (root / "scratch").mkdir()
+    recipe = census(root)
+    text = recipe.read_text().replace("[output]", '[output]\nfolder = "out-duckdb"')
+    recipe.write_text(text + '[engine]\nname = "duckdb"\nscratch = "scratch"\n')
+    return recipe
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    recipe = scratched(tmp_path)
+    with pytest.raises(InputError, match="was changed while it was read"):
+        shoal.run(recipe, progress=lambda step: touched(tmp_path) if step.startswith("reading: ") else None)
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert not (tmp_path / "out-duckdb").exists()
+
+
+def test_several_sets_of_quasi_identifiers_are_served(tmp_path: Path) -> None:
+    recipe = census(tmp_path, 300)
+    text = recipe.read_text()
+    quasi = [name.strip(' "') for name in text.split("quasi = [", 1)[1].split("]", 1)[0].split(",")]
+    text = text.replace("[roles]", f"[roles]\nquasi_sets = {json.dumps([quasi[:2], quasi[2:]])}")
+    recipe.write_text(text)
+    here, there = outcome(recipe, "memory"), outcome(recipe, "duckdb")
+    assert here == there
+    assert there[0] == 0
+    assert "several sets" not in there[1]
+
+
+def test_copies_in_other_formats_are_those_of_memory(tmp_path: Path) -> None:
+    recipe = census(tmp_path, 120)
+    recipe.write_text(recipe.read_text().replace("[output]", '[output]\ncopies = ["xlsx"]'))
+    here, there = outcome(recipe, "memory"), outcome(recipe, "duckdb")
+    assert (here[0], there[0]) == (0, 0)
+    assert here[2].keys() == there[2].keys()
+    assert "release.xlsx" in there[2]

@@ -15,7 +15,7 @@ from shoal.io.folders import files_of
 from shoal.io.partitions import look_at
 from shoal.recipe.recipe import load_recipe
 from shoal.release.check import examine
-from shoal.release.run import source_of
+from shoal.release.entry import source_of
 from shoal.release.spark import _looked
 from shoal.release.write import check_output
 from tests.engines.alike import outcome

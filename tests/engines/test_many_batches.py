@@ -9,7 +9,6 @@ import pytest
 
 from shoal.cli.main import execute
 from shoal.data.table import spilling
-from shoal.release.write import Growing
 from tests.engines.alike import keyed, outcome
 from tests.engines.server import Server
 from tests.engines.test_duckdb import census
@@ -116,7 +115,7 @@ def test_only_what_the_system_refuses_is_told_as_its_refusal(
     recipe = census(tmp_path, 200)
     text = recipe.read_text("utf-8").replace("[output]", '[engine]\nname = "duckdb"\n[output]\nfolder = "out"')
     recipe.write_text(text, "utf-8")
-    monkeypatch.setattr(Growing, "finish", fail)
+    monkeypatch.setattr("shoal.release.write._write_table", fail)
     assert execute(["run", str(recipe)]) == code
     told = capsys.readouterr().err
     assert said in told

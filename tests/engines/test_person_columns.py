@@ -41,7 +41,7 @@ def test_postgres_refuses(
     address = {"path": None, "url": postgres.url(), "table": "public.visits", "name": "visits"}
     recipe.write_text(update_recipe(recipe.read_text(), {"source": address}))
     if gate:
-        monkeypatch.setattr("shoal.release.run.person_refusals", lambda *given, **more: [])
+        monkeypatch.setattr("shoal.release.prepare.person_refusals", lambda *given, **more: [])
     assert execute(["run", str(recipe)]) == 2
     assert f'"{case.partition(" ")[0]}"' in capsys.readouterr().err
 
@@ -57,6 +57,6 @@ def test_the_gate_of_spark_refuses_a_dropped_person_number_by_itself(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = lay_out(ASKED[0], "spark", tmp_path)
-    monkeypatch.setattr("shoal.release.run.person_refusals", lambda *given, **more: [])
+    monkeypatch.setattr("shoal.release.prepare.person_refusals", lambda *given, **more: [])
     assert execute(["run", str(recipe)]) == 2
     assert '"W-ROWS"' in capsys.readouterr().err

@@ -12,7 +12,7 @@ from shoal.algorithms.lattice.optimal import Optimal
 from shoal.errors import ParameterError, RecipeError
 from shoal.io import batches
 from shoal.recipe.recipe import parse_recipe
-from shoal.release.capabilities import refuse_unserved
+from shoal.release.capabilities import require
 from tests.engines.alike import outcome
 
 pytest.importorskip("duckdb")
@@ -98,8 +98,8 @@ def test_what_engines_do_not_do_is_refused() -> None:
     mean = RECIPE.replace("top = 3", 'top = { at = 3, as = "mean" }').replace('"ill*"', '"illness"')
     mean = mean.replace('rest = "drop"', 'drop = ["born", "came", "went", "zip", "new"]')
     with pytest.raises(ParameterError, match="The mean of column 'stay' beyond its end needs all rows at once"):
-        refuse_unserved(parse_recipe(f'{mean}[engine]\nname = "duckdb"'), Optimal())
+        require(parse_recipe(f'{mean}[engine]\nname = "duckdb"'), Optimal())
     database = '[source]\nurl = "postgresql://db/x"\ntable = "t"\n[roles]\nquasi = ["a"]\nkey = "b"\n'
     database += '[columns.a]\nround = 5\n[engine]\nname = "postgres"\n'
     with pytest.raises(RecipeError, match="The engine 'postgres' reads columns as they are, and 'a' is to be rounded"):
-        refuse_unserved(parse_recipe(database), Optimal())
+        require(parse_recipe(database), Optimal())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -12,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from shoal.engines.checkpoint import kept
 from shoal.engines.duckdb import _told
-from shoal.engines.scratch import clear, held, scratch
-from shoal.errors import InputError
+from shoal.engines.scratch import clear, scratch
 from tests.engines.alike import outcome
 from tests.engines.test_duckdb import census
 
@@ -71,7 +68,7 @@ def test_two_runs_may_begin_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_what_a_kill_leaves_of_a_folder_that_is_removed_is_cleared(tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
-        with kept(tmp_path, "0123") as folder:
+        with scratch(tmp_path) as folder:
             (folder / "facts.json").write_text("{}")
             (folder / "raw.parquet").touch()
             unlink = os.unlink
@@ -91,47 +88,6 @@ def test_what_a_kill_leaves_of_a_folder_that_is_removed_is_cleared(tmp_path: Pat
 def folder_of(parent: Path) -> Path:
     (folder,) = parent.iterdir()
     return folder
-
-
-@pytest.mark.parametrize("clearing", [True, False])
-def test_a_lock_of_a_folder_that_was_made_anew_is_nobodys(
-    clearing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever comes to hold it, late, takes nothing from the run that is at work there now."""
-    flock, now = fcntl.flock, []
-
-    def late(lock: int, how: int) -> None:
-        if not now:
-            now.append(held(tmp_path, "0123"))
-            folder_of(tmp_path).rename(tmp_path.parent / f"{tmp_path.name}-gone")
-            (now[0].__enter__() / "mine").touch()
-        flock(lock, how)
-
-    with held(tmp_path, "0123"):
-        pass
-    monkeypatch.setattr(fcntl, "flock", late)
-    if clearing:
-        clear(tmp_path)
-    else:
-        with pytest.raises(InputError, match="Another run is at work"), held(tmp_path, "0123"):
-            pass
-    assert (folder_of(tmp_path) / "mine").exists()
-    now[0].__exit__(None, None, None)
-
-
-def test_a_folder_that_is_cleared_as_it_is_made_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, times = os.open, []
-
-    def meanwhile(*given: Any) -> int:
-        if not times:
-            times.append(1)
-            clear(tmp_path)
-        return opened(*given)
-
-    monkeypatch.setattr(os, "open", meanwhile)
-    with held(tmp_path, "0123") as folder:
-        assert folder.is_dir()
-    assert times
 
 
 @pytest.fixture

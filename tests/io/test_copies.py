@@ -23,7 +23,7 @@ from shoal.io.copies import write_copies
 from shoal.io.excel import read_workbook, write_workbook
 from shoal.io.files import read_frame
 from shoal.io.statistics_files import Labels, read_labels
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.release.write import write_release
 from tests.conftest import many
 

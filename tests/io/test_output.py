@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,12 +20,15 @@ from polars.testing import assert_frame_equal
 
 from shoal.data.domain import Domain
 from shoal.data.schema import Schema
+from shoal.data.table import Table
+from shoal.engines.memory import MemoryRows
 from shoal.errors import GateError, InputError, ParameterError, VerificationError
-from shoal.io.evidence import evidence_folder, frame_stamp, input_hash, manifest_bytes, read_evidence
+from shoal.io.evidence import evidence_folder, input_hash, manifest_bytes, read_evidence
 from shoal.io.files import write_frame
 from shoal.io.frames import Backend, native, to_polars
+from shoal.release.sinks import Frames
 from shoal.release.write import aligned, read_release, write_release
-from shoal.results import Gated
+from shoal.results import Gated, Release
 from shoal.verify.recheck import recheck
 from tests.verify.cases import in_words
 
@@ -67,21 +71,20 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
     """What write_release uses of a Release: two of three input rows, the second one first."""
     rows, backend = to_polars(frame)
     domain = Domain(schema=ROLES, columns={}, n=3, name="people")
-    return SimpleNamespace(
-        gated=Gated(
-            kept={"release": rows},
-            stamps={"release": frame_stamp(rows)},
-            manifest=manifest_bytes(described(rows)),
-            report=b"<p>fine</p>",
-        ),
+    table = Table(
+        kept=INPUT, domain=domain, codes={}, row_keys=np.arange(3, dtype=np.uint64), subjects=None, n_read=3,
+        n_dropped=0, backend=backend,
+    )  # fmt: skip
+    sink = Frames(backend)
+    sink.add("release", rows, np.array([1, 0], dtype=np.int64)[: rows.height])
+    sink.seal()
+    return Release(
+        gated=Gated(sink=sink, manifest=manifest_bytes(described(rows)), report=b"<p>fine</p>"),
         evidence={"secret": b"s" * 32, "recipe": "seed = 1\n", "counts": {"suppressed": 1}} | evidence,
-        source=np.array([1, 0], dtype=np.int64),
         verdict=(),
-        table=SimpleNamespace(
-            n=3, counterfeits=0, kept=INPUT, backend=backend, dropped=None, columns={}, schema=ROLES,
-            domain=domain,
-        ),
-        released=SimpleNamespace(public_domain=domain),
+        checks=(),
+        rows=MemoryRows(table),
+        released=SimpleNamespace(public_domain=domain),  # type: ignore[arg-type]
     )
 
 
@@ -290,9 +293,9 @@ def test_a_failure_leaves_nothing_behind(
 def test_nobody_else_can_look_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
-    def look(frame: pl.DataFrame, path: Path, format: str, *rest: Any) -> None:
-        seen.append(mode(path.parent.parent))
-        write_frame(frame, path, format, *rest)
+    def look(frame: pl.DataFrame, file: Any, format: str, *rest: Any, **more: Any) -> None:
+        seen.append(mode(Path(file.name).parent.parent))
+        write_frame(frame, file, format, *rest, **more)
 
     monkeypatch.setattr("shoal.release.write.write_frame", look)
     write_release(release(), tmp_path / "out")
@@ -356,15 +359,19 @@ def test_aligned_is_in_input_order() -> None:
     assert found.rows() == [("first", 1), ("second", 2), (None, None)]
 
 
+def read_by(given: Release, backend: Backend) -> Release:
+    """The same release of a frame of some library."""
+    return replace(given, rows=MemoryRows(replace(given.table, backend=backend)))
+
+
 def test_aligned_in_other_libraries() -> None:
     frame = pl.DataFrame({"age": ["second", "first"], "n": [2, 1]})
     given = release(native(frame, Backend(library="pandas")))
-    given.table.backend = Backend(library="pandas", index=pd.Index(["x", "y", "z"]))
-    found = aligned(given)
+    found = aligned(read_by(given, Backend(library="pandas", index=pd.Index(["x", "y", "z"]))))
     assert list(found.index) == ["x", "y", "z"]
     assert found.loc["y", "age"] == "second"
     assert found.loc["z"].isna().all()
-    given.table.backend = Backend(library="pandas", index=pd.Index(["too", "many", "labels", "here"]))
+    given = read_by(given, Backend(library="pandas", index=pd.Index(["too", "many", "labels", "here"])))
     assert list(aligned(given).index) == [0, 1, 2]
     table = aligned(release(frame.to_arrow()))
     assert isinstance(table, pa.Table)
@@ -372,6 +379,4 @@ def test_aligned_in_other_libraries() -> None:
 
 
 def test_aligned_when_nothing_was_released() -> None:
-    given = release(FRAME.clear())
-    given.source = np.array([], dtype=np.int64)
-    assert aligned(given).rows() == [(None, None)] * 3
+    assert aligned(release(FRAME.clear())).rows() == [(None, None)] * 3

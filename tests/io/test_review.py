@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.errors import RecipeError, VerificationError
 from shoal.recipe.recipe import dump_recipe, parse_recipe
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.verify.manifest_schema import check_manifest
 
 RECIPE = """\

@@ -13,7 +13,7 @@ from shoal.data.hierarchy import Hierarchy, shown_entry, shown_rows
 from shoal.data.hierarchy_builders import dates, prefix, quantiles
 from shoal.errors import InputError
 from shoal.recoding.reader_labels import completed, publisher_manifest, readers_manifest
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.release.write import read_tables
 from shoal.utility.reading import read_published
 

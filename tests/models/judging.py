@@ -16,13 +16,14 @@ from shoal.models.base import Model
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge, Judgement
 from shoal.recipe.source import read
-from shoal.recoding.publish import Output, publish
+from shoal.recoding.publish import Output
 from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.registry import make
 from shoal.release.manifest import describe
 from shoal.verify.gate import gate
 from shoal.verify.report import GateCase, Verdict
+from tests.models.published import publish
 
 ENGINE = MemoryEngine()
 

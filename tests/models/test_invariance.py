@@ -18,7 +18,7 @@ from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.models.personalised import MInvariance
 from shoal.models.suppression import enforce
-from shoal.recoding.publish import Output, publish
+from shoal.recoding.publish import Output
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.release.manifest import describe
@@ -28,6 +28,7 @@ from shoal.verify.gate import gate
 from shoal.verify.manifest import read_claims
 from shoal.verify.report import GateCase
 from tests.models.judging import judge_of, judged
+from tests.models.published import publish
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,19 @@ import json
 from collections import Counter
 from itertools import combinations
 
+import numpy as np
 import polars as pl
 import pytest
 
 import shoal
 from shoal.data.coding import NONE
-from shoal.data.keys import Keys
+from shoal.data.rows import Batch
 from shoal.errors import GateError, HierarchyError, InputError, ParameterError, RecipeError, SchemaError
-from shoal.recoding.publish import publish_tables
-from shoal.registry import make
-from shoal.release.gating import gate_case
-from shoal.release.run import run, verify_release
-from shoal.verify.gate import gate
+from shoal.recoding.publish import Publisher
+from shoal.release.entry import verify_release
+from shoal.release.run import run
 from shoal.verify.recheck import recheck
+from shoal.verify.report import GateReport
 
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
 PAPER = ["a1|b1|b2", "b1|a2", " a2 |b1|b2|b2|", "a1|a2|b2"]
@@ -107,25 +107,16 @@ def test_random_records_keep_k_and_m_by_any_method_of_classes(k: int, m: int) ->
 
 def gated(cells: list[str], column: dict[str, object] | None = None) -> list[str]:
     """What the gate finds wrong when the worked example is published with other cells."""
-    made = released(table(PAPER))
-    published = publish_tables(made.released, Keys.from_seed(1), suppressed="drop", order="shuffled")
-    changed = published.frame.with_columns(has=pl.Series(cells).gather(published.source))
-    case = gate_case(made.released, published, made.manifest, [make("model", dict(one)) for one in
-                     made.manifest["models"]], made_output())  # fmt: skip
-    report = gate(_replaced(case, released=changed))
-    return [check.name for check in report.checks if not check.passed]
+    honest, reports = Publisher.frame, list[GateReport]()
 
+    def changed(publisher: Publisher, batch: Batch, classes: np.ndarray) -> pl.DataFrame:
+        return honest(publisher, batch, classes).with_columns(has=pl.Series(cells).gather(batch.rows))
 
-def made_output() -> object:
-    from shoal.recoding.publish import Output
-
-    return Output(acknowledged=["W-NO-K"])
-
-
-def _replaced(case: object, **changes: object) -> object:
-    from dataclasses import replace
-
-    return replace(case, **changes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Publisher, "frame", changed)
+        patch.setattr("shoal.release.publish.refuse_failed", reports.append)
+        released(table(PAPER))
+    return [check.name for check in reports[0].checks if not check.passed]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.recoding.cell_text import Set, Value, parse
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 
 VALUES = ["<=50K", ">50K", "[15,19]", "a|b", "2*3", "*a", "x}", "\\d", "{e"]
 

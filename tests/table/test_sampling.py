@@ -18,7 +18,8 @@ from shoal.errors import GateError, InputError, ParameterError, RecipeError, Sch
 from shoal.grammar import parse_sample
 from shoal.io import batches
 from shoal.recipe.recipe import dump_recipe, parse_recipe
-from shoal.release.run import run, verify_release
+from shoal.release.entry import verify_release
+from shoal.release.run import run
 
 ROWS = pl.DataFrame(
     {

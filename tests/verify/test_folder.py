@@ -17,7 +17,7 @@ import pytest
 import shoal
 from shoal.cli.main import execute
 from shoal.errors import InputError, VerificationError
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.verify import folder as folder_module
 from shoal.verify import folder as stored
 from shoal.verify.folder import open_folder, read_folder

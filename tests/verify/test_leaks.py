@@ -19,7 +19,7 @@ import pytest
 import shoal
 from shoal.recoding.kinds import CODINGS, named
 from shoal.registry import make, names
-from shoal.release.gating import read_columns, sayable
+from shoal.release.gating import sayable
 from shoal.release.write import read_tables
 from shoal.results import Release
 from shoal.verify.leaks import check_leaks
@@ -67,7 +67,10 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def checked(release: Release, files: Mapping[str, bytes]) -> Check:
-    return check_leaks(files, read_columns(release.table), sayable(release.table.domain, release.evidence["models"]))
+    read: dict[str, list[pl.Series]] = {}
+    for name, column in release.rows.read_columns():
+        read.setdefault(name, []).append(column)
+    return check_leaks(files, read, sayable(release.table.domain, release.evidence["models"]))
 
 
 def planted(files: Mapping[str, bytes], change: Any) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.errors import GateError, RefusalError
 from shoal.registry import load
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.verify.gate import gate
 from shoal.verify.report import GateCase
 from tests.verify.cases import COLUMNS, failed, hospital_case, manifest

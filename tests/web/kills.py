@@ -24,7 +24,7 @@ from pathlib import Path
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.web.app import create_app
 from shoal.web.settings import Settings
 from shoal.web.store.tables import Job, Release

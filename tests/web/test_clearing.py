@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.errors import InputError
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.vault.sealed_rows import Strongroom
 from shoal.web.jobs import queue, worker
 from shoal.web.jobs.worker import Running

@@ -17,7 +17,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app
 from shoal.web.errors import API

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from shoal.cli.server import _offer
 from shoal.io.databases import without_password
-from shoal.release.run import verify_release
+from shoal.release.entry import verify_release
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.settings import Settings

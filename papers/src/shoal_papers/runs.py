@@ -15,7 +15,7 @@ from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.models.refusals import plain_codes
-from shoal.release.run import anonymize
+from shoal.release.entry import anonymize
 from shoal.results import Release
 from shoal_papers.base import Claim, Outcome
 from shoal_papers.claims import summary

@@ -212,7 +212,7 @@ def _survey(
     from shoal.models.judge import Judge
     from shoal.params import choice
     from shoal.registry import load, make
-    from shoal.release.run import open_rows
+    from shoal.release.entry import open_rows
     from shoal.utility.research_table import researched
 
     algorithm: Algorithm = make("algorithm", recipe.algorithm)

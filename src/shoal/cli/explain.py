@@ -277,7 +277,7 @@ def values(
 def _valued(recipe: Recipe, step: Callable[[str], None]) -> tuple[list[ValuedLevel], list[str]]:
     """Every level of the recipe's quasi-identifiers under its research values, and what to know about them."""
     from shoal.registry import make
-    from shoal.release.run import open_rows
+    from shoal.release.entry import open_rows
     from shoal.utility.research_table import researched, table_warnings, valued_levels
 
     algorithm = make("algorithm", recipe.algorithm)

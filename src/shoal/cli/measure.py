@@ -174,7 +174,7 @@ def _check(target: Path, against: Path | None, html: Path | None, replace: bool,
 def _refuse_kept(target: Path) -> None:
     """Refuse to evaluate what would have to be in memory, and is not."""
     from shoal.recipe.recipe import load_recipe
-    from shoal.release.run import keeps_rows
+    from shoal.release.entry import keeps_rows
 
     recipe = load_recipe(target)
     if keeps_rows(recipe):
@@ -354,7 +354,7 @@ def estimate(
         (rules if " -> " in line else asked).append(line)
     with steps() as step:
         step("loading")
-        from shoal.release.run import estimate as estimated
+        from shoal.release.entry import estimate as estimated
 
         found = estimated(folder, queries=asked, rules=rules)
     if as_json:

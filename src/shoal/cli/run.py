@@ -30,7 +30,7 @@ from shoal.grammar import (
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
-    from shoal.results import Release, Written
+    from shoal.results import Release
     from shoal.vault.seal import Key
 
 
@@ -43,9 +43,6 @@ def run(
         bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")
     ] = False,
     profile: Profile = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Keep what is read until a run succeeds, and take up what is kept.")
-    ] = False,
     vault: Vault = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,
@@ -57,7 +54,7 @@ def run(
     keys = (passphrase_file, key_file)
     asked = recipe if profile is None else _profiled(recipe, profile)
     release, folder = carry_out(
-        asked, replace=replace, dry_run=dry_run, resume=resume, vault=vault, keys=keys, accept_short=accept_short
+        asked, replace=replace, dry_run=dry_run, vault=vault, keys=keys, accept_short=accept_short
     )
     if as_json:
         show_json(release_data(release, folder))
@@ -78,14 +75,12 @@ def carry_out(
     *,
     replace: bool = False,
     dry_run: bool = False,
-    resume: bool = False,
     vault: Path | None = None,
     keys: tuple[Path | None, Path | None] = (None, None),
     accept_short: bool = False,
-) -> tuple[Release | Written, Path | None]:
+) -> tuple[Release, Path | None]:
     """The release of a recipe, and the folder it was written to (None in a dry run).
 
-    ``resume`` keeps what is read until a run succeeds, and takes up what is kept;
     ``vault`` replaces the recipe's; ``keys`` are the files of the passphrase and of the key that open it;
     ``accept_short`` lets a short passphrase make a new one.
     """
@@ -102,17 +97,8 @@ def carry_out(
     sealed += [] if recipe.registry is None else [_registry(recipe)]
     key = _read_key(sealed, keys, accept_short) if sealed else None
     with steps() as step:
-        if dry_run:
-            if resume or running.keeps_rows(recipe):
-                from shoal.release.run import refuse_unresumed, run_stream
-
-                if resume:
-                    refuse_unresumed(recipe)
-                return run_stream(recipe, dry_run=True, resume=resume, progress=step), None
-            memory = running.remembered(recipe, key)
-            return running.anonymize_recipe(recipe, memory=memory, progress=step), None
-        release = running.run(recipe, replace=replace, resume=resume, key=key, progress=step)
-        return release, recipe.resolve(recipe.output.folder)
+        release = running.run(recipe, replace=replace, dry_run=dry_run, key=key, progress=step)
+        return release, None if dry_run else recipe.resolve(recipe.output.folder)
 
 
 def _vault(recipe: Recipe) -> Path:
@@ -201,7 +187,7 @@ def anonymize(
     _show(*made, context.params)
 
 
-def _show(release: Release | Written, folder: Path | None, given: Mapping[str, Any]) -> None:
+def _show(release: Release, folder: Path | None, given: Mapping[str, Any]) -> None:
     saved = given["save_recipe"]
     if given["as_json"]:
         show_json(release_data(release, folder) | {"recipe": None if saved is None else str(saved)})
@@ -210,7 +196,7 @@ def _show(release: Release | Written, folder: Path | None, given: Mapping[str, A
 
 
 def _recipe(data: Mapping[str, Any]) -> Recipe:
-    from shoal.release.run import as_recipe
+    from shoal.release.entry import as_recipe
 
     return as_recipe(data)
 
@@ -285,7 +271,7 @@ def _saved(data: Mapping[str, Any], path: Path | None, replace: bool) -> Iterato
 def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     """The recipe as a file in ``folder``, with relative paths as seen from there."""
     from shoal.recipe.recipe import dump_recipe
-    from shoal.release.run import as_recipe
+    from shoal.release.entry import as_recipe
 
     def seen(entry: str) -> str:
         return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, folder)).as_posix()

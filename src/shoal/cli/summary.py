@@ -10,7 +10,7 @@ from shoal.cli.console import ARROWS, figure, plain, say, share, show_table, tar
 
 if TYPE_CHECKING:
     from shoal.recoding.outcome import Became, Overlap
-    from shoal.results import Release, Written
+    from shoal.results import Release
 
 
 # ----------------------------------------
@@ -102,7 +102,7 @@ _CELL_WIDTH = 40
 _MOST_SPLITS = 3
 
 
-def release_data(release: Release | Written, folder: Path | None) -> dict[str, Any]:
+def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
     """A release as plain data; ``folder`` is None when nothing was written."""
     manifest, evidence = release.manifest, release.evidence
     counts = evidence["counts"]
@@ -147,7 +147,7 @@ def score_data(scores: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(score) for name, score in scores.items()}
 
 
-def show_release(release: Release | Written, folder: Path | None, *, measures: bool = False) -> None:
+def show_release(release: Release, folder: Path | None, *, measures: bool = False) -> None:
     """What was promised, what it cost, where things are and what to do next; all measures only where asked for."""
     manifest, evidence = release.manifest, release.evidence
     counts, classes = evidence["counts"], manifest["classes"]

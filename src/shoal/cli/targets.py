@@ -86,7 +86,7 @@ class Keeping:
 
     def recipe(self, target: str, reading: Reading | None = None) -> Recipe:
         """Where the rows are and who keeps them, checked as a recipe is."""
-        from shoal.release.run import as_recipe
+        from shoal.release.entry import as_recipe
 
         how = {} if reading is None else {
             "columns": reading.columns, "separator": reading.separator, "encoding": reading.encoding,
@@ -140,7 +140,7 @@ def open_target(
     from shoal.io.folders import is_release
     from shoal.registry import load
     from shoal.release.capabilities import refuse_keyless, refuse_people, refuse_unread
-    from shoal.release.run import keeps_rows, open_rows
+    from shoal.release.entry import keeps_rows, open_rows
     from shoal.risk.classes import counted_rows
 
     step("reading")
@@ -359,7 +359,7 @@ def _columns(manifest: Mapping[str, Any], role: str, present: Sequence[str]) -> 
 def kept_recipe(target: Path) -> Recipe | None:
     """The recipe, where its engine keeps the rows."""
     from shoal.recipe.recipe import load_recipe
-    from shoal.release.run import keeps_rows
+    from shoal.release.entry import keeps_rows
 
     if target.is_dir() or target.suffix != ".toml":
         return None

@@ -33,7 +33,7 @@ def verify(
         raise InputError("A --public-key is what a signature is checked with: give the --signature too.")
     with steps() as step:
         step("loading")
-        from shoal.release.run import verify_release
+        from shoal.release.entry import verify_release
 
         signed = None if signature is None else _signed(folder, signature, public_key)
         step("deriving every verdict again")

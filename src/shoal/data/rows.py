@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+import polars as pl
 
 from shoal.data.classes import ClassMap, Everybody, Grouped, Together
 from shoal.data.domain import Domain, Joint
 from shoal.data.stats import Attribute, GroupStats, Histogram, Key, Possible
+from shoal.data.texts import all_told, told
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from shoal.data.table import Table
 
 
@@ -39,6 +40,109 @@ class Frequency:
     rows: np.ndarray
     sizes: np.ndarray
     histograms: dict[Key, Histogram]
+
+
+class Batch(Protocol):
+    """Some coded rows, as far as what is published of them follows from them."""
+
+    @property
+    def rows(self) -> np.ndarray:
+        """int64, their numbers among all that take part."""
+        ...
+
+    @property
+    def keys(self) -> np.ndarray:
+        """uint64, what their random draws are keyed by."""
+        ...
+
+    @property
+    def codes(self) -> Mapping[str, np.ndarray]:
+        """Codes of the quasi-identifiers and sensitive attributes."""
+        ...
+
+    @property
+    def read(self) -> pl.DataFrame:
+        """Every column, with dates of another format parsed."""
+        ...
+
+    def as_read(self, name: str) -> pl.Series:
+        """A column as it was read, its texts one by one."""
+        ...
+
+    def column(self, name: str) -> pl.Series:
+        """The same in the form in which it is kept: texts that repeat may be numbers of the different ones."""
+        ...
+
+    def held(self, names: Sequence[str]) -> pl.DataFrame:
+        """Some columns in that form, with dates of another format parsed."""
+        ...
+
+    def take(self, places: np.ndarray | slice) -> Batch:
+        """Some of the rows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TableBatch:
+    """Rows of a table in memory: all of them, or some in any order."""
+
+    table: Table
+    places: np.ndarray | slice = field(default_factory=lambda: slice(None))
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Their numbers."""
+        return np.arange(self.table.n)[self.places] if isinstance(self.places, slice) else self.places
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """What their random draws are keyed by."""
+        return self.table.row_keys[self.places]
+
+    @cached_property
+    def codes(self) -> Mapping[str, np.ndarray]:
+        """Codes of the quasi-identifiers and sensitive attributes."""
+        return _Chosen(self.table.codes, self.places)
+
+    @property
+    def read(self) -> pl.DataFrame:
+        """Every column, with dates of another format parsed."""
+        return all_told(self.table.dated[self.places])
+
+    def as_read(self, name: str) -> pl.Series:
+        """A column as it was read."""
+        return told(self.column(name))
+
+    def column(self, name: str) -> pl.Series:
+        """The same in the form in which the table keeps it."""
+        return self.table.kept[name][self.places]
+
+    def held(self, names: Sequence[str]) -> pl.DataFrame:
+        """Some columns in that form, with dates of another format parsed."""
+        return self.table.dated.select(names)[self.places] if names else pl.DataFrame()
+
+    def take(self, places: np.ndarray | slice) -> TableBatch:
+        """Some of the rows."""
+        if isinstance(self.places, slice) and isinstance(places, slice):
+            chosen = range(self.table.n)[self.places][places]
+            return TableBatch(self.table, slice(chosen.start, chosen.stop))
+        return TableBatch(self.table, self.rows[places])
+
+
+class _Chosen(Mapping[str, np.ndarray]):
+    """Entries of arrays at some places, looked up when they are asked for."""
+
+    def __init__(self, whole: Mapping[str, np.ndarray], places: np.ndarray | slice) -> None:
+        self._whole, self._places = whole, places
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._whole[name][self._places]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
 
 
 class Rows(Protocol):

@@ -100,6 +100,17 @@ class Table:
         """The rows as read, made anew at every call: sixteen bytes a text, and more where it is long."""
         return all_told(self.kept)
 
+    @cached_property
+    def dated(self) -> pl.DataFrame:
+        """The rows as they are kept, with dates of another format parsed, so that anybody can compare them."""
+        given = {name: spec.format for name, spec in self.schema.specs.items() if spec.format is not None}
+        dates = [
+            pl.col(name).cast(pl.String).str.to_date(given[name])
+            for name in given
+            if (name in self.columns or name in self.schema.shifted) and is_text(self.kept[name].dtype)
+        ]
+        return self.kept.with_columns(dates)
+
     def series(self, name: str) -> pl.Series:
         """One column as read."""
         return told(self.kept[name])
@@ -261,19 +272,8 @@ def crowded(domain: Domain, size: int, people: Callable[[str], np.ndarray]) -> D
 
 
 def iso_dates(table: Table) -> pl.DataFrame:
-    """The rows as read, with dates of another format parsed, so that anybody can compare them."""
-    return all_told(held_dates(table))
-
-
-def held_dates(table: Table) -> pl.DataFrame:
-    """The same with texts that repeat as numbers of the different ones."""
-    given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}
-    dates = [
-        pl.col(name).cast(pl.String).str.to_date(given[name])
-        for name in given
-        if (name in table.columns or name in table.schema.shifted) and is_text(table.kept[name].dtype)
-    ]
-    return table.kept.with_columns(dates)
+    """The rows as read, with dates of another format parsed."""
+    return all_told(table.dated)
 
 
 # ----------------------------------------

@@ -2,25 +2,186 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import enum
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
 
+from shoal.data.classes import Grouped
 from shoal.data.coding import numbered
-from shoal.data.domain import Domain
-from shoal.data.rows import Rows
+from shoal.data.domain import Domain, History
+from shoal.data.keys import Keys
+from shoal.data.rows import ArrayRows, Batch, PeopledRows, Rows
+from shoal.data.stats import Attribute
 from shoal.data.table import Table
+from shoal.recoding.publish import Published, Publisher
+
+
+class Capability(enum.Enum):
+    """What an engine may be able to do, beyond counting rows and giving them back batch by batch."""
+
+    ARRAYS = "hold all rows as arrays of this process"
+    LOAD = "bring records into memory, some at a time or all of them"
+    SOURCE_ORDER = "keep the order of the source"
+    PEOPLE = "list people who have several rows"
+    GUARDS = "look up guarded nodes row by row"
+    DERIVE = "change columns before they are coded"
+    SAMPLE = "draw a sample of the rows"
+    FORMATS = "read decimal and thousands marks, sheets, items and markers of single columns"
+    HISTORY = "follow people through earlier releases"
+    WORKLOAD = "weigh columns by what a workload asks of the rows"
 
 
 class Engine(Protocol):
     """Where the rows of a table are counted."""
 
+    capabilities: frozenset[Capability]
+
     def open(self, table: Table) -> Rows:
         """The table's rows, ready to be counted."""
+        ...
+
+
+Arrange = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class OpenRows(PeopledRows, Protocol):
+    """The rows of a source, from which a release can be made: they are counted, and come back in batches."""
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What can be done with them beside."""
+        ...
+
+    @property
+    def n_read(self) -> int:
+        """Rows that were read."""
+        ...
+
+    @property
+    def n_dropped(self) -> int:
+        """Rows that take no part, for missing cells or because they were not drawn."""
+        ...
+
+    @property
+    def counterfeits(self) -> int:
+        """How many of the last rows were made up by the method."""
+        ...
+
+    @property
+    def followed(self) -> list[str]:
+        """Columns that are dropped and can be looked at, or hashes of their cells."""
+        ...
+
+    @property
+    def history(self) -> pl.Series | None:
+        """Values that the classes of each row's person had in earlier releases, None where nothing is known of any."""
+        ...
+
+    def knowing(self, domain: Domain) -> OpenRows:
+        """The same rows with something else known of them."""
+        ...
+
+    def remembering(self, history: History) -> OpenRows:
+        """The same rows with what earlier releases left of their people, on an engine that follows them."""
+        ...
+
+    def batches(self, order: str = "kept") -> Iterator[Batch]:
+        """All rows in the order of the source."""
+        ...
+
+    @property
+    def ordered(self) -> Mapping[str, pl.Series]:
+        """Values of coded columns, ascending, by which rows can be hashed batch by batch; empty where they need not."""
+        ...
+
+    def ranked(self, batch: Any) -> pl.DataFrame | None:
+        """Every column as it was read, values of coded ones as their places in `ordered`."""
+        ...
+
+    def arranged(self, bits: Arrange) -> Iterator[Batch]:
+        """Rows in another order: told numbers and keys, ``bits`` gives who is kept, and by what."""
+        ...
+
+    def placing(self, classes: Grouped) -> Callable[[Any], np.ndarray]:
+        """Who tells the class of every row of a batch."""
+        ...
+
+    def published(self, publisher: Publisher, order: str, keys: Keys) -> Iterator[Published]:
+        """Released rows, their classes, and what is published of them."""
+        ...
+
+    def suppressed(self, classes: Grouped) -> np.ndarray:
+        """Numbers of the rows that are in no class."""
+        ...
+
+    def row_keys(self) -> np.ndarray:
+        """uint64, what the random draws of every row are keyed by."""
+        ...
+
+    def fetched(self, rows: np.ndarray | None, attributes: Sequence[Attribute]) -> ArrayRows:
+        """Some rows, or all of them, as arrays of codes."""
+        ...
+
+    def most(self, memory: int) -> int:
+        """Rows whose records can be grouped in so many bytes."""
+        ...
+
+    def needed(self, rows: int) -> float:
+        """Bytes in which so many rows can be grouped."""
+        ...
+
+    def most_cells(self, memory: int) -> int:
+        """Combinations of quasi-identifiers that can be searched in so many bytes."""
+        ...
+
+    def n_cells(self) -> int:
+        """How many combinations of quasi-identifiers there are."""
+        ...
+
+    def holds_cells(self, most: int) -> bool:
+        """Whether there are no more than so many of them."""
+        ...
+
+    def cells_needed(self, cells: int) -> float:
+        """Bytes in which so many combinations can be searched."""
+        ...
+
+    def people_needed(self, names: int) -> int:
+        """Bytes in which the gate can look for so many different identifiers, and for everybody."""
+        ...
+
+    def people_with(self, name: str) -> np.ndarray:
+        """How many people have each value of a column."""
+        ...
+
+    def cell_of(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Places in the frequency table of some quasi-identifier codes."""
+        ...
+
+    def cells(self, name: str) -> Iterator[pl.Series]:
+        """All cells of a column that is not coded, as they are kept."""
+        ...
+
+    def left_out(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        """Cells of some columns in rows that take no part."""
+        ...
+
+    def read_columns(self) -> Iterator[tuple[str, pl.Series]]:
+        """Everything that was read, by column."""
+        ...
+
+    def forget(self) -> None:
+        """Leave what was counted."""
+        ...
+
+    def private(self, name: str) -> Path:
+        """A new folder in the scratch of these rows."""
         ...
 
 

@@ -15,7 +15,7 @@ from shoal.data.gather import Gathering
 from shoal.data.keys import Keys
 from shoal.data.schema import Schema
 from shoal.data.table import Table, full
-from shoal.engines import checkpoint
+from shoal.engines.base import Capability
 from shoal.engines.coder import dictionaries
 from shoal.engines.external_rows import Reading
 from shoal.engines.prefetch import ahead
@@ -57,14 +57,13 @@ class DuckDBEngine:
         Bytes that a run may take.
     folder
         Where scratch files go; by default the system's temporary folder.
-    resume
-        Whether to keep what was read in that folder until a run succeeds, and to take up what is kept there.
     """
 
-    def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None, resume: bool = False) -> None:
+    capabilities = StoredRows.capabilities | {Capability.DERIVE, Capability.SAMPLE}
+
+    def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None) -> None:
         self.memory = memory
         self.folder = folder
-        self.resume = resume
 
     @contextmanager
     def opened(
@@ -84,10 +83,9 @@ class DuckDBEngine:
         schema.check(source.names)
         with ExitStack() as places:
             stamp = source.stamp()
-            kept = self._kept(places, checkpoint.digest_of(stamp, schema, missing))
             folder = places.enter_context(scratch(self.folder))
-            store, gathering = Store(folder, schema, kept), Gathering(schema, missing)
-            _read(source, stamp, schema, gathering, store, kept, progress, followed)
+            store, gathering = Store(folder, schema), Gathering(schema, missing)
+            _read(source, stamp, schema, gathering, store, progress, followed)
             known = dictionaries(gathering, schema, build, name or source.name)
             store.code(known, keys, progress)
             with _connection(driver, folder, store, self.memory) as database:
@@ -96,12 +94,6 @@ class DuckDBEngine:
                 reading = Reading(known=known, places=store.places, others=store.others, kinds=store.kinds)
                 yield StoredRows(reading, store, database)
 
-    def _kept(self, places: ExitStack, digest: str) -> Path | None:
-        """Where a reading is kept, if it is."""
-        if not self.resume or self.folder is None:
-            return None
-        return places.enter_context(checkpoint.kept(self.folder, digest))
-
 
 def _read(
     source: Readable,
@@ -109,15 +101,10 @@ def _read(
     schema: Schema,
     gathering: Gathering,
     store: Store,
-    kept: Path | None,
     progress: Callable[[str], None],
     followed: Sequence[str],
 ) -> None:
-    """Read a source, or take up what a run before has read of it."""
-    if kept is not None and checkpoint.is_whole(kept):
-        checkpoint.restore(kept, gathering, store)
-        progress(f"taking up: {gathering.n_read:,} rows")
-        return
+    """Read a source once, in batches."""
     progress(f"reading {source.told}")
     wanted = [column for column in source.names if column not in schema.drop]
     for frame in ahead(source.frames(wanted, gathering.columns, followed)):
@@ -125,9 +112,6 @@ def _read(
         progress(f"reading: {gathering.n_read:,} rows")
     if source.stamp() != stamp:
         raise InputError("A file of the source was changed while it was read: wait until it is whole, and run again.")
-    if kept is not None:
-        gathering.refuse()
-        checkpoint.save(kept, gathering, store)
 
 
 class DuckDatabase:

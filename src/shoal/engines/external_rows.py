@@ -13,20 +13,19 @@ import numpy as np
 import polars as pl
 
 from shoal.data.classes import Grouped, RowIds
-from shoal.data.coding import canonical_text, categories_as_text, numbered
-from shoal.data.column import Column
+from shoal.data.coding import canonical_text, categories_as_text
 from shoal.data.dates import as_declared
-from shoal.data.domain import Domain
-from shoal.data.keys import key_hashes
+from shoal.data.domain import Domain, History
+from shoal.data.keys import Keys, key_hashes
 from shoal.data.rows import Listed
 from shoal.data.schema import ColumnSpec, Schema
 from shoal.data.stats import Attribute, Possible
 from shoal.engines import sql
-from shoal.engines.base import Dictionaries
+from shoal.engines.base import Arrange, Capability, Dictionaries
+from shoal.engines.memory import MemoryRows
 from shoal.engines.sql_rows import CountedRows, Database
 from shoal.errors import InputError
-from shoal.recoding.publish import Publishing
-from shoal.recoding.rewriting import Rewriting, rewritten
+from shoal.recoding.publish import Published, Publisher
 
 # ----------------------------------------
 # How much memory a run takes of rows that are kept elsewhere, as measured, and whether it has as much.
@@ -113,6 +112,10 @@ class StoredBatch:
 
     def as_read(self, name: str) -> pl.Series:
         """One of them."""
+        return self.column(name)
+
+    def column(self, name: str) -> pl.Series:
+        """One of them."""
         return self.known.as_read[name].gather(self._numbers(name)) if name in self.codes else self.others[name]
 
     @cached_property
@@ -145,7 +148,7 @@ class StoredBatch:
         """What values of rows are looked up by: the codes, or their own numbers where several have one code."""
         return self.spelled[name] if name in self.spelled else self.codes[name]
 
-    def take(self, places: np.ndarray) -> StoredBatch:
+    def take(self, places: np.ndarray | slice) -> StoredBatch:
         """Some of them."""
         return StoredBatch(
             rows=self.rows[places], drawn=None if self.drawn is None else self.drawn[places], key=self.key,
@@ -204,58 +207,6 @@ class Reading:
         return in_zones(others, self.zones).with_columns(*kinds)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Publisher:
-    """Rows of a release from batches of those that it is about, some at a time.
-
-    Attributes
-    ----------
-    classes
-        Gives the class of every row of a batch, -1 for one that is suppressed.
-    drop
-        Whether suppressed rows are left out.
-    columns
-        Dictionaries, by name.
-    rewriting
-        Column to who tells what is published of it instead of its values.
-    held
-        Whether texts are kept as numbers of the different ones.
-    """
-
-    classes: Callable[[StoredBatch], np.ndarray]
-    publishing: Publishing
-    drop: bool
-    columns: Mapping[str, Column]
-    rewriting: Mapping[str, Rewriting] = field(default_factory=dict)
-    held: bool = False
-
-    def places(self, batch: StoredBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Which rows are released, and their classes."""
-        classes = self.classes(batch)
-        kept = np.flatnonzero(classes >= 0) if self.drop else np.arange(classes.size)
-        return kept, classes[kept]
-
-    def frame(self, batch: StoredBatch, classes: np.ndarray) -> pl.DataFrame:
-        """These rows, which are of these classes, as they are published."""
-        made = rewritten(self.rewriting, batch, classes)
-        return self.publishing.frame(classes, lambda name: made[name] if name in made else self._true(batch, name))
-
-    def _true(self, batch: StoredBatch, name: str) -> pl.Series:
-        """A column as it is published where nothing changes it."""
-        column = self.columns.get(name)
-        if column is None:
-            return batch.others[name]
-        if batch.known.plain[name].dtype != pl.String:
-            return batch.as_read(name)
-        return self._values[name].gather(batch.codes[name]).alias(name)
-
-    @cached_property
-    def _values(self) -> dict[str, pl.Series]:
-        """What is published of every code, texts as numbers of themselves where they are to be."""
-        found = {name: column.values for name, column in self.columns.items()}
-        return {name: numbered(values) if self.held else values for name, values in found.items()}
-
-
 class KeptRows(SizedRows):
     """Rows that a database counts, and that come back in batches.
 
@@ -269,6 +220,25 @@ class KeptRows(SizedRows):
         super().__init__(reading.known.domain, database, reading.places)
         self.reading = reading
         self.known = reading.known
+
+    capabilities: frozenset[Capability] = frozenset()
+    counterfeits = 0
+    history: pl.Series | None = None
+
+    @property
+    def n_read(self) -> int:
+        """Rows that were read."""
+        return self.known.n_read
+
+    @property
+    def n_dropped(self) -> int:
+        """Rows that take no part, for missing cells or because they were not drawn."""
+        return self.known.n_read - self.domain.n
+
+    @property
+    def followed(self) -> list[str]:
+        """Columns that are dropped, as far as there are hashes of their cells."""
+        return [name for name in self.domain.schema.drop if name in self.reading.others]
 
     def knowing(self, domain: Domain) -> KeptRows:
         """The same rows with something else known of them."""
@@ -284,6 +254,22 @@ class KeptRows(SizedRows):
 
     def private(self, name: str) -> Path:
         """A new folder in the scratch of these rows."""
+        raise NotImplementedError
+
+    def arranged(self, bits: Arrange) -> Iterator[StoredBatch]:
+        """Rows in another order: told numbers and keys, ``bits`` gives who is kept, and by what."""
+        raise NotImplementedError
+
+    def row_keys(self) -> np.ndarray:
+        """uint64, what the random draws of every row are keyed by."""
+        raise NotImplementedError
+
+    def fetched(self, rows: np.ndarray | None, attributes: Sequence[Attribute]) -> MemoryRows:
+        """Some rows, or all of them, as arrays of codes."""
+        raise NotImplementedError
+
+    def remembering(self, history: History) -> KeptRows:
+        """The same rows with what earlier releases left of their people."""
         raise NotImplementedError
 
     def _told(self, domain: Domain) -> Reading:
@@ -305,7 +291,7 @@ class KeptRows(SizedRows):
         value_of[self.known.codes[name]] = np.arange(plain.len())
         return plain.gather(value_of)
 
-    def batches(self, order: str) -> Iterator[StoredBatch]:
+    def batches(self, order: str = "kept") -> Iterator[StoredBatch]:
         """All rows, ``"kept"`` in the order of the source or ``"shuffled"`` as a release is."""
         for part in self.parts() if order == "kept" else self.shuffled():
             yield self.reading.batch(part)
@@ -317,13 +303,9 @@ class KeptRows(SizedRows):
             self._class_of_cells(classes)  # asked now: a database that gives rows away answers nothing meanwhile
         return lambda batch: self.class_of(classes, batch.rows, [batch.codes[name] for name in quasi])
 
-    def published(self, publisher: Publisher, order: str) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
+    def published(self, publisher: Publisher, order: str, keys: Keys) -> Iterator[Published]:
         """Released rows, their classes, and what is published of them."""
-        publisher = replace(publisher, publishing=publisher.publishing.numbered(), held=True)
-        for batch in self.batches(order):
-            places, classes = publisher.places(batch)
-            kept = batch.take(places) if publisher.drop else batch
-            yield kept, classes, publisher.frame(kept, classes)
+        return publisher.published(self.batches(order))
 
     def listed(self, classes: Grouped, columns: Sequence[str]) -> Iterator[Listed]:
         """The rows that are in a class, in the order of the source, batch by batch."""
@@ -355,12 +337,36 @@ class KeptRows(SizedRows):
             return found
         return self.known.as_read[name].gather(found)
 
+    @property
+    def ordered(self) -> Mapping[str, pl.Series]:
+        """Values of coded columns as they were read, in ascending order."""
+        return self.known.ordered
+
+    def ranked(self, batch: StoredBatch) -> pl.DataFrame | None:
+        """Every column as it was read, values of coded ones as their places there."""
+        return batch.ranked
+
+    def read_columns(self) -> Iterator[tuple[str, pl.Series]]:
+        """Everything that was read, by column: different values of coded ones, and all cells of others."""
+        known = self.known
+        for values in (known.plain, known.parsed, known.dropped):
+            yield from values.items()
+        if known.subjects is not None:
+            yield self.domain.schema.subject or "", known.subjects
+        for others in self.others():
+            yield from others.to_dict().items()
+
     def others(self) -> Iterator[pl.DataFrame]:
         """Columns that are not coded, as they were read, batch by batch."""
         read = [at for at, name in enumerate(self.reading.others) if name not in self.domain.schema.drop]
         if read:
             for part in self.parts([f"o{at}" for at in read]):
                 yield self.reading.uncoded(part)
+
+    def cells(self, name: str) -> Iterator[pl.Series]:
+        """All cells of a column that is not coded, as they are kept."""
+        place = self.column(name)
+        return (part[place] for part in self.parts([place]))
 
     def left_out(self, names: Sequence[str]) -> dict[str, pl.Series]:
         """The different cells of some columns in rows that take no part."""

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.data.classes import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
-from shoal.data.domain import Domain, Joint, broken_classes, classes_of, distinct
+from shoal.data.domain import Domain, History, Joint, Packing, Places, broken_classes, classes_of, distinct
 from shoal.data.guards import guards_of
-from shoal.data.rows import Frequency, Listed
+from shoal.data.keys import Keys
+from shoal.data.rows import Frequency, Listed, TableBatch
+from shoal.data.schema import Schema
 from shoal.data.stats import Attribute, GroupStats, Histogram, Possible, unknown_flags, without_changing
 from shoal.data.table import Table, part_of
+from shoal.data.texts import is_text, told
+from shoal.engines.base import Arrange, Capability
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.histograms import bucket_rows, histograms, known_sizes, subject_histograms
+from shoal.recoding.publish import RELEASE_ORDER, Published, Publisher
 
 # ----------------------------------------
 # Group statistics of coded rows, by counting sort and compressed histograms; O(rows) a call.
@@ -67,23 +75,163 @@ def count_people(rows: np.ndarray, offsets: np.ndarray, subjects: np.ndarray | N
 
 
 class MemoryEngine:
-    """Opens tables that are in memory already."""
+    """Opens tables that are in memory already; it takes the memory that it needs."""
+
+    capabilities = frozenset(Capability)
+
+    def __init__(self, *, memory: int = 0, folder: Path | None = None) -> None:
+        pass
 
     def open(self, table: Table) -> MemoryRows:
         """The table's coded arrays."""
         return MemoryRows(table)
 
+    @contextmanager
+    def opened(self, source: Table, schema: Schema, build: Callable[..., Table], keys: Keys, **given: Any) -> Any:
+        """The rows of a table that was read and coded as it was asked for."""
+        yield self.open(source)
+
 
 class MemoryRows:
     """A table's coded arrays, counted by counting sort and compressed histograms; O(rows) a call."""
 
+    capabilities = frozenset(Capability)
+
     def __init__(self, table: Table) -> None:
         self.table = table
         self.domain: Domain = table.domain
+        self.n_read, self.n_dropped, self.counterfeits = table.n_read, table.n_dropped, table.counterfeits
+
+    # All rows come as one batch, and whatever is asked of memory is there already.
+
+    @property
+    def followed(self) -> list[str]:
+        """Columns that are dropped."""
+        return list(self.domain.schema.drop)
+
+    @cached_property
+    def history(self) -> pl.Series | None:
+        """Values that the classes of each row's person had in earlier releases, None where nothing is known of any."""
+        return None if self.table.history is None else self.table.history.lists()
+
+    def batches(self, order: str = "kept") -> Iterator[TableBatch]:
+        """All rows in the order of the source."""
+        yield TableBatch(self.table)
+
+    def published(self, publisher: Publisher, order: str, keys: Keys) -> Iterator[Published]:
+        """Released rows, their classes, and what is published of them."""
+        rows = slice(None) if order == "kept" else keys.shuffle(RELEASE_ORDER, self.table.row_keys)
+        return publisher.published([TableBatch(self.table, rows)])
+
+    @property
+    def ordered(self) -> Mapping[str, pl.Series]:
+        """Nothing: the whole table can be hashed at any time."""
+        return {}
+
+    def ranked(self, batch: TableBatch) -> pl.DataFrame | None:
+        """Nothing."""
+        return None
+
+    def arranged(self, bits: Arrange) -> Iterator[TableBatch]:
+        """Rows in another order: told numbers and keys, ``bits`` gives who is kept, and by what."""
+        kept, mine = bits(np.arange(self.table.n), self.table.row_keys)
+        yield TableBatch(self.table, kept[np.argsort(mine, kind="stable")])
+
+    def placing(self, classes: Grouped) -> Callable[[TableBatch], np.ndarray]:
+        """Who tells the class of every row of a batch."""
+        ids = self.ids(classes)
+        return lambda batch: ids[batch.places]
+
+    def suppressed(self, classes: Grouped) -> np.ndarray:
+        """Numbers of the rows that are in no class."""
+        return np.flatnonzero(self.ids(classes) < 0)
+
+    def row_keys(self) -> np.ndarray:
+        """uint64, what the random draws of every row are keyed by."""
+        return self.table.row_keys
+
+    def fetched(self, rows: np.ndarray | None, attributes: Sequence[Attribute]) -> MemoryRows:
+        """Some rows, or all of them."""
+        return self if rows is None else self.part(rows, attributes)
+
+    def most(self, memory: int) -> int:
+        """Rows whose records can be grouped: all that there are."""
+        return self.domain.n
+
+    def needed(self, rows: int) -> float:
+        """Bytes in which so many rows can be grouped, beyond what is taken already."""
+        return 0.0
+
+    def most_cells(self, memory: int) -> int:
+        """Combinations of quasi-identifiers that can be searched."""
+        return self.domain.n
+
+    def n_cells(self) -> int:
+        """How many combinations of quasi-identifiers there are."""
+        return int(self._cells[2].size)
+
+    def holds_cells(self, most: int) -> bool:
+        """Whether the frequency table fits."""
+        return True
+
+    def cells_needed(self, cells: int) -> float:
+        """Bytes in which so many combinations can be searched, beyond what is taken already."""
+        return 0.0
+
+    def people_needed(self, names: int) -> int:
+        """Bytes that are needed beside to look for identifiers: they are there."""
+        return 0
+
+    def people_with(self, name: str) -> np.ndarray:
+        """How many people have each value of a column."""
+        column, subjects = self.domain.columns[name], self.table.subjects
+        if subjects is None:
+            return column.frequencies
+        count = int(subjects.max(initial=0)) + 1
+        pairs = np.unique(self.table.codes[name].astype(np.int64) * count + subjects)
+        return np.bincount(pairs // count, minlength=column.card)
+
+    def cell_of(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Places in the frequency table of some quasi-identifier codes."""
+        packing = Packing(tuple(column.card for column in self.domain.quasi))
+        return Places(packing.pack(list(self._cells[1]))).of(packing.pack(codes))
+
+    def private(self, name: str) -> Path:
+        """Nothing of these rows is in a scratch folder."""
+        raise NotImplementedError
+
+    def cells(self, name: str) -> Iterator[pl.Series]:
+        """All cells of a column that is not coded, as they are kept."""
+        yield self.table.kept[name]
+
+    def left_out(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        """Cells of some columns in rows that take no part."""
+        dropped = self.table.dropped
+        return {} if dropped is None else {name: dropped[name] for name in names if name in dropped.columns}
+
+    def read_columns(self) -> Iterator[tuple[str, pl.Series]]:
+        """Every column that was read, whatever its role: as it stood, with dates parsed, and rows that were dropped."""
+        table, real = self.table, self.table.n - self.table.counterfeits
+        for name, parsed in table.dated.to_dict().items():
+            yield name, parsed
+            if table.kept[name].dtype != parsed.dtype:
+                yield name, told(table.kept[name].head(real))
+            if table.dropped is not None and name in table.dropped.columns:
+                yield name, table.dropped[name]
+
+    def forget(self) -> None:
+        """Leave what was counted, which is the caller's here."""
 
     def knowing(self, domain: Domain) -> MemoryRows:
         """The same rows with something else known of them."""
-        return MemoryRows(replace(self.table, domain=domain))
+        found = MemoryRows(replace(self.table, domain=domain))
+        if "_cells" in self.__dict__:  # which follow from the codes alone
+            found.__dict__["_cells"] = self._cells
+        return found
+
+    def remembering(self, history: History) -> MemoryRows:
+        """The same rows with what earlier releases left of their people."""
+        return MemoryRows(self.table.remembering(history))
 
     def joined(self, names: tuple[str, ...]) -> Joint:
         """The dictionary of a tuple of columns."""
@@ -92,6 +240,19 @@ class MemoryRows:
     def codes_of(self, name: str) -> np.ndarray:
         """int32 codes of a column, one a row."""
         return self.table.codes[name]
+
+    def values(self, name: str) -> pl.Series:
+        """What is published of every code of a column where nothing changes it."""
+        source, column = self.table.kept[name], self.domain.columns[name]
+        if is_text(source.dtype):
+            return column.values
+        row = np.zeros(column.card, dtype=np.int64)
+        row[self.table.codes[name]] = np.arange(self.table.n)
+        return source.gather(row)
+
+    def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
+        """Codes of all columns and what random draws are keyed by, in one batch."""
+        yield self.table.codes, self.table.row_keys
 
     def frequency(self, attributes: Sequence[Attribute]) -> Frequency:
         """Distinct combinations of quasi-identifier codes with weights and histograms."""

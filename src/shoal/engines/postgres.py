@@ -135,6 +135,8 @@ class PostgresEngine:
         Where scratch files go; by default the system's temporary folder.
     """
 
+    capabilities = StoredRows.capabilities
+
     def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None) -> None:
         self.memory, self.folder = memory, folder
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +18,7 @@ try:
 except ImportError:  # Windows has no flock: nobody can tell whether a folder is in use, so none is cleared there
     fcntl = None  # type: ignore[assignment]
 
-_PREFIX, _NEW, _KEPT, _LOCK = ".shoal-scratch-", ".shoal-new-scratch-", ".shoal-kept-", "lock"
+_PREFIX, _NEW, _LOCK = ".shoal-scratch-", ".shoal-new-scratch-", "lock"
 
 
 @contextmanager
@@ -37,50 +36,6 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
-
-
-@contextmanager
-def held(parent: Path, name: str) -> Iterator[Path]:
-    """A folder that stays where it is, until a run without it begins, with nobody else in it meanwhile."""
-    folder = _there(parent) / f"{_KEPT}{name}"
-    try:
-        lock = _locked(folder)
-    except BlockingIOError:
-        raise InputError(f"Another run is at work with the same source in '{parent}': wait for its end.") from None
-    except OSError as error:
-        raise _impossible(parent, error) from None
-    try:
-        yield folder
-    finally:
-        os.close(lock)
-
-
-def _locked(folder: Path) -> int:
-    while True:
-        folder.mkdir(0o700, exist_ok=True)
-        try:
-            _refuse_foreign(folder)
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        except FileNotFoundError:  # somebody has cleared it just now
-            continue
-        try:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_of(lock, folder):
-                return lock
-        except BaseException:
-            os.close(lock)
-            raise
-        os.close(lock)
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder of a name that anybody can work out, where others may have made it or may look into it."""
-    found = folder.lstat()
-    if fcntl is None:
-        return
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
-        raise InputError(f"Others may have made '{folder}' or may look into it: remove it, or name another folder.")
 
 
 def _is_of(lock: int, folder: Path) -> bool:
@@ -142,7 +97,7 @@ def clear(parent: Path) -> None:
     """Remove scratch folders of ours whose runs are over, however they ended."""
     if fcntl is None:
         return
-    for folder in [path for prefix in (_PREFIX, _NEW, _KEPT) for path in parent.glob(f"{prefix}*")]:
+    for folder in [path for prefix in (_PREFIX, _NEW) for path in parent.glob(f"{prefix}*")]:
         with suppress(OSError):
             if folder.lstat().st_uid == os.getuid():
                 _clear(folder)

@@ -32,9 +32,9 @@ from shoal.data.stats import Attribute, attribute
 from shoal.data.table import Table, spilling
 from shoal.data.texts import Spellings, as_seen, refuse_alike
 from shoal.engines import sql, sql_rows
-from shoal.engines.base import Dictionaries
+from shoal.engines.base import Capability, Dictionaries
 from shoal.engines.coder import dictionaries
-from shoal.engines.external_rows import KeptRows, Publisher, Reading, StoredBatch
+from shoal.engines.external_rows import KeptRows, Reading, StoredBatch
 from shoal.engines.scratch import scratch
 from shoal.engines.spark_files import (
     LEFT_OUT,
@@ -65,7 +65,7 @@ from shoal.engines.spark_tasks import (
     with_forms,
 )
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.recoding.publish import RELEASE_ORDER
+from shoal.recoding.publish import RELEASE_ORDER, Published, Publisher
 
 # ----------------------------------------
 # Coded rows as views of a Spark session, and what Spark SQL counts of them.
@@ -193,9 +193,7 @@ class SparkEngine:
         system's temporary folder, which does for ``local`` masters.
     """
 
-    in_parts = False  # records of a part are nowhere together
-    ordered = False  # nor do rows have places
-    lists_people = False  # nor people numbers
+    capabilities = frozenset[Capability]()  # rows have no places there, people no numbers
 
     def __init__(self, *, memory: int = 0, folder: Path | None = None) -> None:
         self.folder = None if folder is None else folder.resolve()
@@ -392,12 +390,11 @@ class SparkRows(KeptRows):
             packing=self.packing, places=Places(self._cells[0]), classes=cells, quasi=self.domain.schema.quasi
         )
 
-    def published(self, publisher: Publisher, order: str) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
+    def published(self, publisher: Publisher, order: str, keys: Keys) -> Iterator[Published]:
         """Released rows, their classes, and what is published of them: by executors, bucket by bucket."""
         reading, placing = self._told(replace(self.domain, population=None)), publisher.classes
         if by_number := isinstance(placing, OfRows):  # of methods that suppress nobody
             publisher = replace(publisher, classes=everybody)
-        publisher = replace(publisher, publishing=publisher.publishing.numbered(), held=True)
         folder = self._files.folder / f"staged-{secrets.token_hex(6)}"
         folder.mkdir(0o700)
         staging = Staging(reading=reading, publisher=publisher)

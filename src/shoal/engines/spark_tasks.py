@@ -17,8 +17,9 @@ from shoal.data.domain import Packing, Places
 from shoal.data.gather import Gathering, Numbered
 from shoal.data.schema import Schema
 from shoal.data.texts import as_seen, is_odd, same_form
-from shoal.engines.external_rows import Publisher, Reading, StoredBatch
+from shoal.engines.external_rows import Reading, StoredBatch
 from shoal.errors import InputError, ShoalError
+from shoal.recoding.publish import Publisher
 
 # Rows that are looked at in one go, however few come at a time.
 _ROWS = 1 << 17

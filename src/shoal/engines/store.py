@@ -19,8 +19,8 @@ from shoal.data.keys import Keys, key_hashes
 from shoal.data.schema import Schema
 from shoal.data.stats import Attribute, GroupStats, Possible, without_changing
 from shoal.data.table import Table, read_part, spilling
-from shoal.engines.base import Dictionaries
-from shoal.engines.external_rows import KeptRows, Reading
+from shoal.engines.base import Arrange, Capability, Dictionaries
+from shoal.engines.external_rows import KeptRows, Reading, StoredBatch
 from shoal.engines.memory import MemoryRows, count_people
 from shoal.engines.prefetch import ahead, go_on
 from shoal.engines.sql import ByClass
@@ -107,16 +107,13 @@ class Store:
     ----------
     folder
         A private folder.
-    kept
-        Another one, where the numbers stay; by default they go as they are coded.
     """
 
     READ = "read"
 
-    def __init__(self, folder: Path, schema: Schema, kept: Path | None = None) -> None:
+    def __init__(self, folder: Path, schema: Schema) -> None:
         self.schema = schema
-        self._kept = kept is not None
-        self._read, self.coded = (kept or folder) / self.READ, folder / "coded"
+        self._read, self.coded = folder / self.READ, folder / "coded"
         for one in (self._read, self.coded):
             one.mkdir(0o700, exist_ok=True)
         self.n_parts = 0
@@ -140,11 +137,6 @@ class Store:
             part.write_ipc(self._read / _read_part(self.n_parts), compression="uncompressed")
         self.n_parts += 1
 
-    def take_up(self, gathering: Gathering, parts: int) -> None:
-        """Take over what was gathered before, in the same folder."""
-        self._learn(gathering.sample.drop(gathering.columns))
-        self.n_parts = parts
-
     def _learn(self, others: pl.DataFrame) -> None:
         self.others = others.columns
         self.kinds = {name: kind for name, kind in others.schema.items() if _changes(kind)}
@@ -154,8 +146,7 @@ class Store:
         row = 0
         for number, coded in enumerate(ahead(self._coded(known, keys))):
             self._write(number, coded)
-            if not self._kept:
-                (self._read / _read_part(number)).unlink()
+            (self._read / _read_part(number)).unlink()
             row += coded.height
             progress(f"coding the rows: {row:,}")
 
@@ -212,6 +203,8 @@ class Store:
 class StoredRows(KeptRows):
     """Rows in a store, counted by a database that reads it."""
 
+    capabilities = frozenset({Capability.LOAD, Capability.SOURCE_ORDER, Capability.PEOPLE, Capability.GUARDS})
+
     def __init__(self, reading: Reading, store: Store, database: Database) -> None:
         super().__init__(reading, database)
         self._store = store
@@ -229,6 +222,17 @@ class StoredRows(KeptRows):
     def shuffled(self) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of a release."""
         return by_bits(self._store.parts(), self.domain.n, self._store.coded.parent)
+
+    def arranged(self, bits: Arrange) -> Iterator[StoredBatch]:
+        """Rows in another order, batch by batch: told numbers and keys, ``bits`` gives who is kept, and by what."""
+
+        def dealt() -> Iterator[pl.DataFrame]:
+            for part in self._store.parts():
+                kept, mine = bits(part["r"].to_numpy(), part["u"].to_numpy())
+                yield part[kept].with_columns(pl.Series("b", mine))
+
+        for part in by_bits(dealt(), self.domain.n, self.private("dealt")):
+            yield self.reading.batch(part)
 
     def codes_of(self, name: str) -> np.ndarray:
         """int32 codes of a column, one a row."""

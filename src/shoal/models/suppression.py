@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.classes import EVERYBODY, ClassMap, Grouped, RowIds, Split, Together, in_runs
+from shoal.data.classes import EVERYBODY, Cells, ClassMap, Grouped, Nodes, RowIds, Split, Together, in_runs
+from shoal.data.domain import classes_of
 from shoal.data.hierarchy import ROOT
 from shoal.data.rows import Rows
 from shoal.data.stats import Attribute, GroupStats, Histogram, Possible
@@ -268,9 +269,15 @@ def _set_maps(released: Released) -> list[np.ndarray]:
     return [set_classes([released.cells[name].keys for name in one]) for one in sets]
 
 
-def _merged(released: Released, group: np.ndarray, groups: int) -> RowIds:
-    """Groups of classes (negative: in none), row by row."""
-    return RowIds(np.append(group, -1).astype(np.int32)[released.classes], groups)
+def _merged(released: Released, group: np.ndarray, groups: int) -> Cells | RowIds:
+    """Groups of classes (negative: in none), by row or by cell of the frequency table."""
+    of, classes = np.append(group, -1).astype(np.int32), released.classmap
+    if isinstance(classes, RowIds):
+        return RowIds(of[classes.ids], groups)
+    if isinstance(classes, Nodes):
+        codes = released.rows.frequency([]).codes
+        classes = Cells(classes_of(classes, codes, released.domain.schema.quasi), classes.groups)
+    return Cells(of[classes.of], groups, classes.gone)
 
 
 def _guarded(judge: Judge) -> list[tuple[str, int]]:

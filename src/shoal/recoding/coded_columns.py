@@ -19,7 +19,7 @@ from shoal.data.coding import code_dates
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.keys import Keys
-from shoal.data.rows import ArrayRows
+from shoal.data.rows import Batch
 from shoal.data.schema import Schema
 from shoal.data.stats import counted_by_rows
 from shoal.errors import ParameterError
@@ -27,7 +27,7 @@ from shoal.recoding.coding_methods import Grades, Prefixes, is_number
 from shoal.recoding.exact import with_values
 from shoal.recoding.kinds import GRADED, MAPPING, Kind, Trait
 from shoal.recoding.recoded import Released
-from shoal.recoding.rewriting import Beside, Rewriting, Whole, rewritten
+from shoal.recoding.rewriting import Rewriting
 from shoal.recoding.secrets import KEY_BYTES, MappingTable, Secret, SecretKey, shift_dates, tokens
 
 # Fewer known values are none to attack, and their codes hide nobody.
@@ -149,9 +149,9 @@ class Tokens:
     name: str
     key: bytes = field(repr=False)
 
-    def of(self, batch: Beside, classes: np.ndarray) -> Mapping[str, pl.Series]:
+    def of(self, batch: Batch, classes: np.ndarray) -> Mapping[str, pl.Series]:
         """Tokens of a batch, the same for equal values of all batches."""
-        return {self.name: tokens(batch.plain[self.name], self.key)}
+        return {self.name: tokens(batch.as_read(self.name), self.key)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +162,9 @@ class Shifts:
     schema: Schema
     key: bytes = field(repr=False)
 
-    def of(self, batch: Beside, classes: np.ndarray) -> Mapping[str, pl.Series]:
+    def of(self, batch: Batch, classes: np.ndarray) -> Mapping[str, pl.Series]:
         """Dates of a batch, those of a person moved alike in all batches."""
-        return {self.name: _shifted(batch.plain, self.schema, self.name, self.key)}
+        return {self.name: _shifted(batch, self.schema, self.name, self.key)}
 
 
 def pseudonymise(
@@ -199,17 +199,8 @@ def pseudonymise(
     for name in schema.shifted:
         made[name], coded[name] = Shifts(name, schema, key), "shifted"
         drawn.append(SecretKey(name, key))
-    released = replace(_with(released, made), coded=coded)
+    released = replace(released, rewriting={**released.rewriting, **made}, coded=coded)
     return released, [*secrets, *([] if token_key else drawn)]
-
-
-def _with(released: Released, made: Mapping[str, Rewriting]) -> Released:
-    """The release with some columns rewritten: at once where rows are in memory, else batch by batch."""
-    if not isinstance(released.rows, ArrayRows):
-        return replace(released, rewriting={**released.rewriting, **made})
-    table = released.table
-    found = rewritten(made, Whole(table), released.classes) if made else {}
-    return replace(released, written={**released.written, **found})
 
 
 def dates_of(frame: pl.DataFrame, schema: Schema, name: str) -> pl.Series:
@@ -219,9 +210,10 @@ def dates_of(frame: pl.DataFrame, schema: Schema, name: str) -> pl.Series:
     return known.gather(codes).cast(pl.Int32).cast(pl.Date).alias(name)
 
 
-def _shifted(frame: pl.DataFrame, schema: Schema, name: str, key: bytes) -> pl.Series:
+def _shifted(batch: Batch, schema: Schema, name: str, key: bytes) -> pl.Series:
+    assert schema.subject is not None
+    frame = pl.DataFrame([batch.as_read(column) for column in dict.fromkeys((name, schema.subject))])
     shift, source = schema.spec(name).shift, frame[name].dtype
     assert shift is not None
-    assert schema.subject is not None
     moved = shift_dates(dates_of(frame, schema, name), frame[schema.subject], key, days=shift["days"])
     return moved.dt.strftime("%Y-%m-%d") if source == pl.String else moved.cast(source)

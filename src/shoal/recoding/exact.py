@@ -14,7 +14,7 @@ from shoal.data.dictionary import Coded as dictionary_Coded
 from shoal.data.dictionary import code_column
 from shoal.data.domain import Packing, distinct
 from shoal.data.keys import key_hashes
-from shoal.data.rows import ArrayRows, BatchedRows, Rows, in_batches, with_codes
+from shoal.data.rows import BatchedRows, Rows, in_batches, with_codes
 from shoal.data.table import Table
 from shoal.data.texts import is_text
 from shoal.errors import ParameterError
@@ -22,7 +22,7 @@ from shoal.kernels.grouping import group_rows
 from shoal.recoding.lattice import level_cells
 from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Averaged, Bucketed, Coded, Counterfeits, Grouping, Perturbed, Recoding, Redrawn
-from shoal.recoding.rewriting import Anew, ByClass, ByCode, Redrawing
+from shoal.recoding.rewriting import Anew, ByClass, ByCode, ByRow, Redrawing
 
 
 def unchanged(rows: Rows, recoding: Coded) -> Released:
@@ -35,27 +35,17 @@ def unchanged(rows: Rows, recoding: Coded) -> Released:
 
 def with_values(released: Released, made: Mapping[str, pl.Series]) -> Released:
     """The release with other values in some columns, given one entry a code."""
-    rows = released.rows
-    if isinstance(rows, ArrayRows):
-        codes = {name: pl.Series(rows.table.codes[name].view(np.uint32)) for name in made}
-        found = {name: values.gather(codes[name]).alias(name) for name, values in made.items()}
-        return replace(released, written={**released.written, **found})
     lookups = {name: ByCode(name, values) for name, values in made.items()}
     return replace(released, rewriting={**released.rewriting, **lookups})
 
 
 def redrawn(rows: Rows, recoding: Redrawn) -> Released:
     """Quasi-identifiers as they were redrawn; classes are what agrees on all of them."""
-    if not isinstance(rows, ArrayRows):
-        return _redrawn_in_batches(in_batches(rows), recoding.redrawing)
-    table = rows.table
-    codes = np.stack([recoding.quasi[name] for name in table.schema.quasi])
-    written = {column.name: values_of(table, column, codes[at]) for at, column in enumerate(table.quasi)}
-    return replace(_alike(rows, codes), written=written)
+    return _redrawn(in_batches(rows), recoding.redrawing)
 
 
-def _redrawn_in_batches(rows: BatchedRows, redrawing: Redrawing) -> Released:
-    """The same of rows that come in batches: once to see which vectors there are, and once to say which is whose."""
+def _redrawn(rows: BatchedRows, redrawing: Redrawing) -> Released:
+    """Look at all rows twice: once to see which vectors there are, and once to say which is whose."""
     cards, quasi = np.array([column.card for column in rows.domain.quasi]), rows.domain.schema.quasi
     found = np.empty((cards.size, 0), dtype=np.int32)
     for codes, keys in rows.coded():
@@ -93,9 +83,6 @@ def centroids(rows: Rows, recoding: Averaged) -> Released:
     classes = np.append(rank, -1).astype(np.int32)[ids - none]
     member = recoding.ids[np.sort(first[none:])]
     made = Released(rows=rows, classmap=RowIds(classes, member.size), cells={}, levels=None, groups=member.size)
-    if isinstance(rows, ArrayRows):
-        index = np.maximum(recoding.ids, 0)
-        return replace(made, written={name: values.gather(index) for name, values in recoding.columns.items()})
     lookup = ByClass({name: values.gather(member) for name, values in recoding.columns.items()})
     return replace(made, rewriting=dict.fromkeys(recoding.columns, lookup))
 
@@ -105,12 +92,7 @@ def perturbed(rows: Rows, recoding: Perturbed) -> Released:
     classes = _same(rows, recoding.columns).astype(np.int32)
     count = int(classes.max(initial=-1)) + 1
     made = Released(rows=rows, classmap=RowIds(classes, count), cells={}, levels=None, groups=count)
-    if isinstance(rows, ArrayRows):
-        return replace(made, written=dict(recoding.columns))
-    member = np.zeros(count, dtype=np.int64)
-    member[classes] = np.arange(classes.size)
-    lookup = ByClass({name: values.gather(member) for name, values in recoding.columns.items()})
-    return replace(made, rewriting=dict.fromkeys(recoding.columns, lookup))
+    return replace(made, rewriting=dict.fromkeys(recoding.columns, ByRow(recoding.columns)))
 
 
 def _same(rows: Rows, columns: Mapping[str, pl.Series]) -> np.ndarray:
@@ -118,12 +100,6 @@ def _same(rows: Rows, columns: Mapping[str, pl.Series]) -> np.ndarray:
     published = pl.DataFrame([columns[name] for name in rows.domain.schema.quasi])
     ranks = published.select(pl.all().rank("dense").fill_null(0).cast(pl.Int32)).to_numpy().T
     return group_rows(np.ascontiguousarray(ranks), ranks.max(axis=1, initial=0) + 1)[0]
-
-
-def _alike(rows: Rows, codes: np.ndarray) -> Released:
-    """Rows of equal codes as classes."""
-    ids, first, _ = group_rows(codes, np.array([column.card for column in rows.domain.quasi]))
-    return _exact(rows, codes, RowIds(ids.astype(np.int32), first.size), first)
 
 
 def _exact(rows: Rows, codes: np.ndarray, classes: Grouped, first: np.ndarray) -> Released:

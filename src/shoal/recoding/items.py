@@ -19,6 +19,7 @@ from shoal.data.stats import Histogram, counted_by_rows
 from shoal.errors import ParameterError
 from shoal.kernels.itemsets import anonymise_items, fewest_sharing
 from shoal.recoding.recoded import Released
+from shoal.recoding.rewriting import ByRow
 
 _MOST = 1 << 27  # combinations of items of one class that are counted at a time
 _WIDEST = 1 << 62
@@ -35,7 +36,7 @@ class Asked:
 
 def with_items(released: Released, asked: Sequence[Asked]) -> Released:
     """The same release with the items of some columns generalised, and how few records share up to m of them."""
-    written, shared, facts = dict(released.written), dict(released.shared), dict(released.items)
+    rewriting, shared, facts = dict(released.rewriting), dict(released.shared), dict(released.items)
     for one in asked:
         column = released.domain.columns[one.name]
         items, counted = Items(column), _counted(released, column)
@@ -51,11 +52,12 @@ def with_items(released: Released, asked: Sequence[Asked]) -> Released:
         place = np.searchsorted(known, np.maximum(classes, 0) * column.card + codes)
         place = np.minimum(place, known.size - 1)
         cells = texts.gather(place).alias(one.name)
-        written[one.name] = cells if column.missing < 0 else cells.set(pl.Series(codes == column.missing), None)
+        cells = cells if column.missing < 0 else cells.set(pl.Series(codes == column.missing), None)
+        rewriting[one.name] = ByRow({one.name: cells})
         figures = fewest_sharing(counted.indptr, ptr, nodes, counted.counts, len(items.labels), one.m)
         shared[one.name, one.m] = np.where(figures == 0, np.nan, figures)
         facts[one.name] = _facts(one, items, counted, ptr, leaves, nodes)
-    return replace(released, written=written, shared=shared, items=facts)
+    return replace(released, rewriting=rewriting, shared=shared, items=facts)
 
 
 def _counted(released: Released, column: Column) -> Histogram:

@@ -42,8 +42,6 @@ class Kind:
         The traits that its releases do not have, each with the reason why what looks at it does not apply.
     classes
         Function that recodes: (open rows, recoding) to the coded release with its classes.
-    publish
-        Function that makes the tables: (coded release, keys, suppressed, order) to what may be published.
     attack
         Function that measures what its releases give away, (coded release, keys) to figures, None where the manifest
         has no such figures.
@@ -69,7 +67,6 @@ class Kind:
     name: str
     lacks: Mapping[Trait, str] = field(compare=False, repr=False)
     classes: str = field(compare=False, repr=False)
-    publish: str = field(compare=False, repr=False)
     attack: str | None = field(compare=False, repr=False)
     code: str | None = field(compare=False, repr=False)
     meaning: str | None = field(compare=False, repr=False)
@@ -95,7 +92,7 @@ class Kind:
         return self.has(Trait.GENERALISED)
 
     def part(self, name: str) -> Callable[..., Any]:
-        """One of the functions that it names: ``"classes"``, ``"publish"`` or ``"attack"``."""
+        """One of the functions that it names: ``"classes"`` or ``"attack"``."""
         module, _, function = getattr(self, name).partition(":")
         found: Callable[..., Any] = getattr(import_module(module), function)
         return found
@@ -153,7 +150,6 @@ PSEUDONYMISED = Kind(
         Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.exact:unchanged",
-    publish="shoal.recoding.publish:in_one_table",
     attack="shoal.risk.attacks.required:on_codes",
     code="W-PP-REV",
     meaning="Codes are pseudonymisation, not anonymisation",
@@ -302,7 +298,6 @@ GENERALISED = Kind(
         Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.recoded:generalised",
-    publish="shoal.recoding.publish:in_one_table",
     attack=None,
     code=None,
     meaning=None,
@@ -331,7 +326,6 @@ BUCKETISED = Kind(
         Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.exact:groups",
-    publish="shoal.recoding.publish:by_group",
     attack="shoal.risk.attacks.required:on_groups",
     code="W-EXACT-QI",
     meaning="Quasi-identifiers are published exactly, so nobody's identity is protected",
@@ -372,7 +366,6 @@ MICROAGGREGATED = Kind(
         Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.exact:centroids",
-    publish="shoal.recoding.publish:in_one_table",
     attack=None,
     code=None,
     meaning=None,
@@ -411,7 +404,6 @@ PERTURBED = Kind(
         Trait.CODES: "nothing is coded",
     },
     classes="shoal.recoding.exact:perturbed",
-    publish="shoal.recoding.publish:in_one_table",
     attack="shoal.risk.attacks.required:on_perturbed",
     code="W-PERTURBED",
     meaning="Perturbed quasi-identifiers hide nobody among others",
@@ -454,7 +446,6 @@ RANDOMISED = Kind(
         Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.exact:redrawn",
-    publish="shoal.recoding.publish:in_one_table",
     attack="shoal.risk.attacks.required:on_noise",
     code="W-RA-LINK",
     meaning="Random anonymisation is noise, not anonymity",

@@ -3,57 +3,32 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.data.coding import canonical_text, numbered
-from shoal.data.column import file_columns
+from shoal.data.column import Column, file_columns
 from shoal.data.domain import Domain
 from shoal.data.hierarchy import MISSING, ROOT
 from shoal.data.keys import Keys
-from shoal.data.table import Table
-from shoal.data.texts import all_held, is_text, placed, told
+from shoal.data.rows import Batch
+from shoal.data.texts import placed, told
 from shoal.params import choice, iso_date
 from shoal.recoding.cell_text import escape
 from shoal.recoding.cells import CellColumn, IntervalCells
 from shoal.recoding.recoded import Released
-from shoal.recoding.recodings import Bucketed
+from shoal.recoding.rewriting import Rewriting, rewritten
 from shoal.recoding.snap import inner_bounds, typed
 
+Published = tuple[Batch, np.ndarray, pl.DataFrame]  # rows of the input, their classes, and what is published of them
 # The stream of draws that rows are put in order by.
 RELEASE_ORDER = "release order"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Published:
-    """What may be published, and where it comes from.
-
-    Attributes
-    ----------
-    frame, source
-        The release, texts that repeat held as numbers of the different ones, and the input row of each of its rows.
-    apart
-        Sensitive values by group, where they stand in a table of their own; else None.
-    values_from
-        Input row that each sensitive value comes from, row by row of ``apart``, or of ``frame`` where that is None.
-    group
-        Name of the column of group numbers of a bucketised release, else None.
-    """
-
-    frame: pl.DataFrame
-    source: np.ndarray
-    apart: pl.DataFrame | None
-    values_from: np.ndarray
-    group: str | None = None
-
-    def texts(self, name: str) -> set[str]:
-        """What stands in a column of the release, as labels of hierarchies are written."""
-        return set() if name not in self.frame.columns else shown_texts(self.frame[name])
 
 
 def shown_texts(values: pl.Series) -> set[str]:
@@ -65,37 +40,6 @@ def released_columns(domain: Domain) -> list[str]:
     """Columns of a release in the order of the source."""
     wanted = set(domain.schema.released)
     return [name for name in domain.types if name in wanted]
-
-
-def publish_tables(released: Released, keys: Keys, *, suppressed: str, order: str) -> Published:
-    """What may be published of a release, as its kind does."""
-    found: Published = released.made.part("publish")(released, keys, suppressed=suppressed, order=order)
-    return found
-
-
-def in_one_table(released: Released, keys: Keys, *, suppressed: str, order: str) -> Published:
-    """A table in which every value stands beside its record."""
-    frame, source = publish(released, keys, suppressed=suppressed, order=order)
-    return Published(frame=frame, source=source, apart=None, values_from=source)
-
-
-def publish(
-    released: Released, keys: Keys, *, suppressed: str, order: str
-) -> tuple[pl.DataFrame, np.ndarray]:
-    """One table with every column, and the input row of each of its rows.
-
-    Generalised quasi-identifiers are text, whatever they were, unless their style says otherwise. Columns that are
-    not generalised keep their type, except that a release with starred rows is all text.
-    """
-    table = released.table
-    rows = np.arange(table.n) if order == "kept" else keys.shuffle(RELEASE_ORDER, table.row_keys)
-    if suppressed == "drop":
-        rows = rows[released.classes[rows] >= 0]
-    classes = released.classes[rows]
-    kept = np.where(classes < 0, 0, rows)
-    publishing = Publishing(released, suppressed).numbered()
-    frame = publishing.frame(classes, lambda name: written(released, name).gather(kept))
-    return all_held(frame) if publishing.starred else frame, rows
 
 
 class Publishing:
@@ -136,6 +80,70 @@ class Publishing:
         return pl.DataFrame([_stars(one, star) for one in found] if self.starred else found)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Publisher:
+    """Rows of a release from batches of those that it is about; texts are kept as numbers of the different ones.
+
+    Attributes
+    ----------
+    classes
+        Gives the class of every row of a batch, -1 for one that is suppressed.
+    drop
+        Whether suppressed rows are left out.
+    columns, types
+        Dictionaries, and types as read, by name.
+    rewriting
+        Column to who tells what is published of it instead of its values.
+    """
+
+    classes: Callable[[Any], np.ndarray]
+    publishing: Publishing
+    drop: bool
+    columns: Mapping[str, Column]
+    types: Mapping[str, pl.DataType]
+    rewriting: Mapping[str, Rewriting] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, released: Released, placing: Callable[[Any], np.ndarray], suppressed: str) -> Publisher:
+        """Who publishes a release, given who tells the class of every row."""
+        domain = released.domain
+        return cls(
+            classes=placing, publishing=Publishing(released, suppressed).numbered(), drop=suppressed == "drop",
+            columns=domain.columns, types=domain.types, rewriting=released.rewriting,
+        )  # fmt: skip
+
+    def published(self, batches: Iterable[Batch]) -> Iterator[Published]:
+        """Released rows, their classes, and what is published of them."""
+        for batch in batches:
+            places, classes = self.places(batch)
+            kept = batch.take(places) if self.drop else batch
+            yield kept, classes, self.frame(kept, classes)
+
+    def places(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+        """Which rows are released, and their classes."""
+        classes = self.classes(batch)
+        kept = np.flatnonzero(classes >= 0) if self.drop else np.arange(classes.size)
+        return kept, classes[kept]
+
+    def frame(self, batch: Batch, classes: np.ndarray) -> pl.DataFrame:
+        """These rows, which are of these classes, as they are published."""
+        made = rewritten(self.rewriting, batch, classes)
+        return self.publishing.frame(classes, lambda name: made[name] if name in made else self._true(batch, name))
+
+    def _true(self, batch: Batch, name: str) -> pl.Series:
+        """A column as it is published where nothing changes it: canonical text for text, else its own type."""
+        if name not in self.columns or self.types[name] != pl.String:
+            return batch.column(name)
+        if name not in self._values:
+            self._values[name] = numbered(self.columns[name].values)
+        return self._values[name].gather(batch.codes[name]).alias(name)
+
+    @cached_property
+    def _values(self) -> dict[str, pl.Series]:
+        """What is published of every code of a column that was asked for, texts as numbers of themselves."""
+        return {}
+
+
 def styled(cells: CellColumn, source: pl.DataType) -> list[pl.Series]:
     """What is published of one quasi-identifier, one entry a class: two series for bounds, else one.
 
@@ -160,22 +168,6 @@ def styled(cells: CellColumn, source: pl.DataType) -> list[pl.Series]:
     ]
 
 
-def behind_representatives(released: Released) -> pl.DataFrame:
-    """The interval or set behind each representative, one row an input row, null for suppressed ones.
-
-    It is for the gate alone: a representative does not cover its value, the cell behind it must.
-    """
-    index = pl.Series(released.classes)
-    index = index.set(index < 0, None)
-    return pl.DataFrame(
-        [
-            cells.texts().gather(index).alias(name)
-            for name, cells in released.cells.items()
-            if cells.column.cells == "representative" and released.made.generalises
-        ]
-    )
-
-
 def _middle_texts(cells: IntervalCells) -> pl.Series:
     """Middle values of an ordinal column's runs, written as values of a set are."""
     column = cells.column
@@ -184,23 +176,6 @@ def _middle_texts(cells: IntervalCells) -> pl.Series:
     texts = pl.Series([*map(escape, known), MISSING], dtype=pl.String)
     middle = np.where(cells.missing, len(known), np.minimum(cells.representatives(), max(len(known) - 1, 0)))
     return pl.select(pl.when(pl.Series(~cells.star)).then(texts.gather(middle)).otherwise(pl.lit(ROOT))).to_series()
-
-
-def true_values(table: Table, name: str) -> pl.Series:
-    """A column as it is published where nothing changes it: canonical text for text sources, else its own type.
-
-    Texts that repeat are held as numbers of the different ones.
-    """
-    series = table.kept[name]
-    column = table.columns.get(name)
-    if column is None or not is_text(series.dtype):
-        return series
-    return numbered(column.values).gather(table.codes[name]).alias(name)
-
-
-def written(released: Released, name: str) -> pl.Series:
-    """What is published of a column, one entry an input row."""
-    return released.written[name] if name in released.written else true_values(released.table, name)
 
 
 def _stars(values: pl.Series, star: np.ndarray) -> pl.Series:
@@ -217,31 +192,11 @@ def _stars(values: pl.Series, star: np.ndarray) -> pl.Series:
 
 
 # ----------------------------------------
-# Publishing sensitive values by group: in a table of their own, or shuffled within their groups.
+# Publishing sensitive values by group.
 
 
 # The stream of draws that a table of sensitive values is put in order by.
 SENSITIVE_ORDER = "sensitive order"
-
-
-def by_group(released: Released, keys: Keys, *, suppressed: str, order: str) -> Published:
-    """Rows with the numbers of their groups, and sensitive values that only these lead to."""
-    assert isinstance(released.recoding, Bucketed)
-    frame, source = publish(released, keys, suppressed=suppressed, order=order)
-    group = group_name(released.domain.types)
-    sensitive = [name for name in frame.columns if name in released.table.schema.sensitive]
-    numbers = pl.Series(group, released.classes.astype(np.int64) + 1)
-    if released.recoding.publication == "permuted":
-        values_from = permuted(released.classes, released.table.row_keys, keys, source)
-        moved = [written(released, name).gather(values_from).alias(name) for name in sensitive]
-        frame = frame.with_columns(*moved, numbers.gather(source))
-        return Published(frame=frame, source=source, apart=None, values_from=values_from, group=group)
-    # Another order than the first table's, or rows would still stand side by side.
-    rows = keys.shuffle(SENSITIVE_ORDER, released.table.row_keys)
-    rows = rows[released.classes[rows] >= 0]
-    apart = pl.DataFrame([numbers.gather(rows), *(written(released, name).gather(rows) for name in sensitive)])
-    frame = frame.drop(sensitive).with_columns(numbers.gather(source))
-    return Published(frame=frame, source=source, apart=apart, values_from=rows, group=group)
 
 
 def group_name(taken: Collection[str]) -> str:

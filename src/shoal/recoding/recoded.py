@@ -12,7 +12,7 @@ import polars as pl
 from shoal.data.classes import Cells, Grouped, Nodes, RowIds, Together
 from shoal.data.column import FLAT, TREE, Column
 from shoal.data.domain import Domain, Joint, classes_of
-from shoal.data.rows import ArrayRows, Rows, in_memory, with_codes
+from shoal.data.rows import ArrayRows, Rows, TableBatch, in_memory, with_codes
 from shoal.data.stats import Attribute, GroupStats, Histogram, attribute, counted_by_rows
 from shoal.data.table import Table
 from shoal.errors import ParameterError
@@ -22,7 +22,7 @@ from shoal.recoding.kinds import GENERALISED, Kind, called
 from shoal.recoding.lattice import block_cells, checked_level, checked_nodes, level_cells, node_cells, nodes_at
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
-from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
+from shoal.recoding.rewriting import ByRow, Rewriting, of_classes, rewritten
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,10 +45,8 @@ class Released:
         Smallest class the models allow; the unit of average class size.
     made
         How quasi-identifiers are published.
-    written
-        Column to what is published instead of its cells or values, one entry a row, where rows are in memory.
     rewriting
-        The same where they come in batches.
+        Column to who tells what is published of it instead of its cells or values.
     coded
         Column to the name of its coding (:mod:`shoal.recoding.kinds`).
     recoding
@@ -68,7 +66,6 @@ class Released:
     groups: int
     k: int = 1
     made: Kind = GENERALISED
-    written: Mapping[str, pl.Series] = field(default_factory=dict)
     rewriting: Mapping[str, Rewriting] = field(default_factory=dict)
     coded: Mapping[str, str] = field(default_factory=dict)
     recoding: Recoding = field(default_factory=Recoding)
@@ -102,10 +99,15 @@ class Released:
         """int32 class of each input row, -1 for a suppressed one, where rows are in memory."""
         return in_memory(self.rows).ids(self.classmap)
 
+    @cached_property
+    def written(self) -> Mapping[str, pl.Series]:
+        """What is published instead of cells or values, by column, one entry a row, where rows are in memory."""
+        return rewritten(self.rewriting, TableBatch(self.table), self.classes)
+
     @property
     def changed(self) -> set[str]:
         """Columns of which something else than their cells or values is published."""
-        return {*self.written, *self.rewriting}
+        return set(self.rewriting)
 
     @property
     def kind(self) -> Kind:
@@ -158,11 +160,16 @@ class Released:
         return self.domain.n - int(self.sizes.sum())
 
     @property
+    def counterfeits(self) -> int:
+        """Number of the last rows, which the method made up; only methods for rows in memory do so."""
+        return self.rows.table.counterfeits if isinstance(self.rows, ArrayRows) else 0
+
+    @property
     def n_counterfeit(self) -> int:
         """Released rows that the method made up."""
-        if not isinstance(self.rows, ArrayRows):
+        if not self.counterfeits:
             return 0
-        return int((self.classes[self.table.n - self.table.counterfeits :] >= 0).sum())
+        return int((self.classes[self.table.n - self.counterfeits :] >= 0).sum())
 
     def suppress(self, bad: np.ndarray) -> Released:
         """The same release without the flagged classes."""
@@ -278,8 +285,6 @@ def generalised(rows: Rows, recoding: Grouping | CellGrouping | FullDomain | Sub
         trees = [node_cells(column, nodes) for column, nodes in zip(columns, found.keys, strict=True)]
         lifted = {name: _labels(rows.domain, name, nodes) for name, nodes in recoding.sensitive.items()}
         released = _released(rows, found, trees, None)
-        if isinstance(rows, ArrayRows):
-            return replace(released, written=lifted)
         return replace(released, rewriting={name: ByRow({name: labels}) for name, labels in lifted.items()})
     levels = {column.name: checked_level(column, recoding) for column in columns}
     found = _by_nodes(rows, {column.name: nodes_at(column, levels[column.name]) for column in columns})

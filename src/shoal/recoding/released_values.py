@@ -146,17 +146,15 @@ def _members(released: Released, cells: CellColumn) -> tuple[np.ndarray, np.ndar
 
 def _relabelled(released: Released, shown: Mapping[str, Column]) -> Released:
     """The release with the labels that stand for sensitive values, where a method publishes these."""
-    written, rewriting = dict(released.written), dict(released.rewriting)
+    rewriting = dict(released.rewriting)
     for name in released.recoding.lifted:
         before, after = released.domain.columns[name].hierarchy, shown[name].hierarchy
         assert before is not None
         assert after is not None
         names = dict(zip(before.node_labels, after.node_labels, strict=True))
-        if name in written:
-            written[name] = written[name].replace(names)
         if isinstance(one := rewriting.get(name), ByRow):
             rewriting[name] = ByRow({name: one.columns[name].replace(names)})
-    return replace(released, written=written, rewriting=rewriting)
+    return replace(released, rewriting=rewriting)
 
 
 def _merged(released: Released) -> Released:

@@ -4,71 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import polars as pl
 
-from shoal.data.table import Table
+from shoal.data.rows import Batch
 from shoal.kernels.perturbation import redraw_cells
-
-
-class Beside(Protocol):
-    """Rows of a batch, as far as what is published of them may follow from them."""
-
-    @property
-    def rows(self) -> np.ndarray:
-        """Their numbers."""
-        ...
-
-    @property
-    def keys(self) -> np.ndarray:
-        """uint64, what their random draws are keyed by."""
-        ...
-
-    @property
-    def codes(self) -> Mapping[str, np.ndarray]:
-        """Codes of the quasi-identifiers and sensitive attributes."""
-        ...
-
-    @property
-    def plain(self) -> pl.DataFrame:
-        """Every column as it was read."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """A table as one batch."""
-
-    table: Table
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The numbers of its rows."""
-        return np.arange(self.table.n)
-
-    @property
-    def keys(self) -> np.ndarray:
-        """What random draws are keyed by."""
-        return self.table.row_keys
-
-    @property
-    def codes(self) -> Mapping[str, np.ndarray]:
-        """Codes of the quasi-identifiers and sensitive attributes."""
-        return self.table.codes
-
-    @cached_property
-    def plain(self) -> pl.DataFrame:
-        """Every column as it was read."""
-        return self.table.frame
 
 
 class Rewriting(Protocol):
     """Tells what is published of one column or of several."""
 
-    def of(self, batch: Beside, classes: np.ndarray) -> Mapping[str, pl.Series]:
+    def of(self, batch: Batch, classes: np.ndarray) -> Mapping[str, pl.Series]:
         """What is published of some rows, which are of these classes, by column."""
         ...
 
@@ -80,7 +28,7 @@ class ByCode:
     name: str
     values: pl.Series
 
-    def of(self, batch: Beside, classes: np.ndarray) -> Mapping[str, pl.Series]:
+    def of(self, batch: Batch, classes: np.ndarray) -> Mapping[str, pl.Series]:
         """Looked up by code."""
         return {self.name: self.values.gather(batch.codes[self.name].astype(np.uint32)).alias(self.name)}
 
@@ -91,7 +39,7 @@ class ByClass:
 
     columns: Mapping[str, pl.Series]
 
-    def of(self, batch: Beside, classes: np.ndarray) -> Mapping[str, pl.Series]:
+    def of(self, batch: Batch, classes: np.ndarray) -> Mapping[str, pl.Series]:
         """Looked up by class; a suppressed row has whatever comes first."""
         index = np.maximum(classes, 0)
         return {name: values.gather(index) for name, values in self.columns.items()}
@@ -107,7 +55,7 @@ class ByRow:
 
     columns: Mapping[str, pl.Series]
 
-    def of(self, batch: Beside, classes: np.ndarray) -> Mapping[str, pl.Series]:
+    def of(self, batch: Batch, classes: np.ndarray) -> Mapping[str, pl.Series]:
         """Looked up by number."""
         return {name: values.gather(batch.rows) for name, values in self.columns.items()}
 
@@ -118,7 +66,7 @@ def of_classes(columns: Mapping[str, Rewriting], kept: np.ndarray) -> dict[str, 
     return {name: made.get(id(one), one) for name, one in columns.items()}
 
 
-def rewritten(columns: Mapping[str, Rewriting], batch: Beside, classes: np.ndarray) -> dict[str, pl.Series]:
+def rewritten(columns: Mapping[str, Rewriting], batch: Batch, classes: np.ndarray) -> dict[str, pl.Series]:
     """What is published of all columns that are rewritten; who tells it of several is asked once."""
     found = {id(one): one.of(batch, classes) for one in {id(one): one for one in columns.values()}.values()}
     return {name: found[id(one)][name] for name, one in columns.items()}
@@ -168,7 +116,7 @@ class Anew:
     redrawing: Redrawing
     values: Mapping[str, pl.Series]
 
-    def of(self, batch: Beside, classes: np.ndarray) -> Mapping[str, pl.Series]:
+    def of(self, batch: Batch, classes: np.ndarray) -> Mapping[str, pl.Series]:
         """Drawn anew, the same whenever it is asked for."""
         codes = self.redrawing.codes(batch.codes, batch.keys)
         return {name: values.gather(codes[name]).alias(name) for name, values in self.values.items()}

@@ -17,16 +17,22 @@ import polars as pl
 from shoal.data.coding import canonical_text
 from shoal.data.column import counted
 from shoal.data.keys import Keys, key_hashes
-from shoal.engines.external_rows import KeptRows, Publisher, StoredBatch
-from shoal.engines.store import StoredRows
+from shoal.data.rows import Batch
+from shoal.engines.base import Capability, OpenRows
 from shoal.errors import InputError, ParameterError
+from shoal.recipe.recipe import Recipe
 from shoal.recoding.kinds import Kind
-from shoal.recoding.publish import Publishing
+from shoal.recoding.publish import Publisher, Publishing
 from shoal.recoding.reader_labels import publisher_manifest
 from shoal.recoding.recoded import Released
-from shoal.release.run import Judged, Progress
+from shoal.release.entry import memory_of
+from shoal.release.prepare import Judged, Progress
+from shoal.results import Release
+from shoal.risk.attacks.base import AttackResult
 from shoal.risk.attacks.case import AttackCase, Matcher, Subjects, View
-from shoal.risk.attacks.run import make_case
+from shoal.risk.attacks.limits import attacks_of, refuse_broken, size_risks
+from shoal.risk.attacks.limits import refuse_over_limits as over_limits
+from shoal.risk.attacks.run import make_case, run_attacks
 from shoal.risk.attacks.views import attacked_columns, public_view
 
 # Rows of the people that are attacked, where nobody says how many.
@@ -59,7 +65,7 @@ class Sampling:
         self._limit: int | None = None
         self._rows = 0
 
-    def see(self, batch: StoredBatch, classes: np.ndarray, told: pl.DataFrame | None = None) -> None:
+    def see(self, batch: Batch, classes: np.ndarray, told: pl.DataFrame | None = None) -> None:
         """Take in a batch, each row in a class or (-1) in none.
 
         Parameters
@@ -175,13 +181,13 @@ def attackable(
     return Attackable(case=case, people=people.height, rows=domain.n)
 
 
-def _refuse_too_many(rows: KeptRows, sensitive: int, memory: int) -> None:
+def _refuse_too_many(rows: OpenRows, sensitive: int, memory: int) -> None:
     """Refuse more rows than memory holds classes and sensitive values of."""
     domain = rows.domain
     needed = domain.n * (_CELL * (1 + sensitive) + (_PERSON if domain.by_people else 0)) / _KEPT
     if needed > memory:
         # What others are given is said in settings of theirs.
-        given = "give 'memory' under [engine] as much, or " if isinstance(rows, StoredRows) else ""
+        given = "give 'memory' under [engine] as much, or " if Capability.LOAD in rows.capabilities else ""
         raise InputError(
             f"An attack holds the classes and sensitive values of all rows in memory, and those of {domain.n:,} rows "
             f"need {needed / 1e9:.1f}GB: {given}attack a release of some of the rows."
@@ -192,7 +198,7 @@ _NOBODY = "Nobody was held out, so there is no control."
 
 
 def _cells(
-    released: Released, rows: KeptRows, manifest: Mapping[str, Any], classes: np.ndarray
+    released: Released, rows: OpenRows, manifest: Mapping[str, Any], classes: np.ndarray
 ) -> dict[str, Any]:
     """What the cells of classes cover, by a frame of one row a class."""
     count = released.n_classes
@@ -224,11 +230,8 @@ def some_beside(judged: Judged, most: int) -> tuple[np.ndarray, pl.DataFrame, pl
     are left out of it.
     """
     rows, released = judged.rows, judged.released
-    publisher = Publisher(
-        classes=rows.placing(released.classmap), publishing=Publishing(released, "star"), drop=False,
-        columns=rows.domain.columns, rewriting=released.rewriting,
-    )  # fmt: skip
-    found = rows.published(publisher, judged.output.order)
+    publisher = Publisher.of(released, rows.placing(released.classmap), "star")
+    found = rows.published(publisher, judged.output.order, judged.keys)
     first = next(found, None)
     if isinstance(found, Generator):
         found.close()
@@ -239,3 +242,25 @@ def some_beside(judged: Judged, most: int) -> tuple[np.ndarray, pl.DataFrame, pl
     gone = pl.Series(classes[:most] < 0)
     after = frame[:most].select(pl.when(~gone).then(pl.all().cast(pl.String)))
     return read.rows, read.held(rows.domain.schema.released), after
+
+
+# ----------------------------------------
+# Limits that a recipe sets on attacks.
+
+
+def refuse_over_limits(
+    recipe: Recipe, judged: Judged, release: Release, progress: Progress
+) -> list[AttackResult]:
+    """Attack a release as the limits of its recipe ask for, and refuse it where one is exceeded.
+
+    Where an engine keeps the rows, its own people are attacked, or a sample of them, in classes counted over all rows.
+    """
+    if Capability.ARRAYS in judged.rows.capabilities:
+        return over_limits(recipe.limits, release)
+    refuse_unattackable(judged.released.made, recipe.engine.name)
+    wanted, results = attacks_of(recipe.limits), list[AttackResult]()
+    if wanted:
+        found = attackable(judged, release.manifest, judged.keys, memory=memory_of(recipe), progress=progress)
+        results = run_attacks(found.case, wanted)
+    refuse_broken(recipe.limits, results, size_risks(judged.rows.stats(judged.released.classmap, []).sizes))
+    return results

@@ -12,14 +12,15 @@ import polars as pl
 from shoal.data.classes import RowIds
 from shoal.data.coding import canonical_text
 from shoal.data.keys import Keys, key_hashes
+from shoal.data.rows import Batch
 from shoal.data.schema import Schema
 from shoal.data.table import Table
-from shoal.engines.external_rows import KeptRows, StoredBatch
+from shoal.engines.base import Capability, OpenRows
 from shoal.engines.memory import MemoryRows
 from shoal.recoding.kinds import Trait
 from shoal.recoding.recoded import Released
 from shoal.recoding.recodings import Perturbed, Recoding, Redrawn
-from shoal.recoding.rewriting import rewritten
+from shoal.recoding.rewriting import ByRow, rewritten
 from shoal.risk.attacks.base import AttackFigure, figure
 from shoal.risk.attacks.required import Measured, attack_release
 
@@ -56,7 +57,7 @@ class Attacked:
     notes: Sequence[str] = ()
 
 
-def attack_stream(released: Released, rows: KeptRows, keys: Keys, most: int) -> Attacked:
+def attack_stream(released: Released, rows: OpenRows, keys: Keys, most: int) -> Attacked:
     """What a release must tell of attacks on it.
 
     Parameters
@@ -68,6 +69,8 @@ def attack_stream(released: Released, rows: KeptRows, keys: Keys, most: int) -> 
     if released.made.attack is None and not (schema.pseudonym or schema.shifted or schema.coded):
         return Attacked(Measured(), released)
     n = released.domain.n
+    if Capability.ARRAYS in rows.capabilities:
+        return Attacked(attack_release(released, keys), released)
     twin = in_memory(released, rows, None if n <= most else _chosen(released, keys, _share(most / n)))
     found = attack_release(twin, keys)
     noise = released.made.has(Trait.NOISE)
@@ -111,7 +114,7 @@ def _erring(figures: Sequence[AttackFigure]) -> str:
     return said
 
 
-def _counted(one: AttackFigure, released: Released, rows: KeptRows) -> AttackFigure:
+def _counted(one: AttackFigure, released: Released, rows: OpenRows) -> AttackFigure:
     """The same figure of all released rows: how many are alone with their quasi-identifiers."""
     counts = rows.frequency([]).rows
     if released.n_suppressed:
@@ -126,15 +129,15 @@ def _counted(one: AttackFigure, released: Released, rows: KeptRows) -> AttackFig
     return figure(one.name, share, total, sentence)
 
 
-def _chosen(released: Released, keys: Keys, share: float) -> Callable[[StoredBatch, np.ndarray], np.ndarray]:
+def _chosen(released: Released, keys: Keys, share: float) -> Callable[[Batch, np.ndarray], np.ndarray]:
     """Which rows of a batch are in the sample: whole people, or groups, or single rows."""
     limit = np.uint64(int(share * 2.0**64))
     whose = _whose(released.domain.schema)
     groups = released.made.has(Trait.GROUPS)
 
-    def chosen(batch: StoredBatch, classes: np.ndarray) -> np.ndarray:
+    def chosen(batch: Batch, classes: np.ndarray) -> np.ndarray:
         if whose is not None:
-            units = key_hashes(canonical_text(batch.plain[whose]).fill_null(""))
+            units = key_hashes(canonical_text(batch.as_read(whose)).fill_null(""))
         else:
             units = np.where(classes >= 0, classes.astype(np.uint64), batch.keys) if groups else batch.keys
         return np.flatnonzero(keys.bits("attack sample", units) < limit)
@@ -148,14 +151,14 @@ def _whose(schema: Schema) -> str | None:
 
 
 def in_memory(
-    released: Released, rows: KeptRows, chosen: Callable[[StoredBatch, np.ndarray], np.ndarray] | None
+    released: Released, rows: OpenRows, chosen: Callable[[Batch, np.ndarray], np.ndarray] | None
 ) -> Released:
     """The same release with its rows, or some of them, in memory."""
     domain = released.domain
     linking = [name for name in (domain.schema.subject,) if name is not None]
     wanted = list(dict.fromkeys([*domain.schema.pseudonym, *domain.schema.shifted, *linking]))
     placing = rows.placing(released.classmap)
-    arrays: dict[str, list[np.ndarray]] = {name: [] for name in (*_OWN, *rows.places)}
+    arrays: dict[str, list[np.ndarray]] = {name: [] for name in (*_OWN, *domain.schema.quasi, *domain.schema.sensitive)}
     frames, written = [], []
     for batch in rows.batches("kept"):
         mine = placing(batch)
@@ -164,7 +167,7 @@ def in_memory(
             batch, mine = batch.take(places), mine[places]
         for name, found in {**dict(zip(_OWN, (batch.rows, batch.keys, mine), strict=True)), **batch.codes}.items():
             arrays[name].append(found)
-        frames.append(batch.plain.select(wanted))
+        frames.append(pl.DataFrame([batch.as_read(name) for name in wanted]))
         written.append(pl.DataFrame(rewritten(released.rewriting, batch, mine)))
     whole = {name: np.concatenate(several) for name, several in arrays.items()}
     numbers, row_keys, classes = (whole.pop(name) for name in _OWN)
@@ -185,7 +188,7 @@ def in_memory(
     series = pl.concat(written) if released.rewriting else pl.DataFrame()
     return replace(
         released, rows=MemoryRows(table), classmap=ids, cells={n: c.take(kept) for n, c in released.cells.items()},
-        written={one.name: one for one in series.iter_columns()}, rewriting={},
+        rewriting={one.name: ByRow({one.name: one}) for one in series.iter_columns()},
         recoding=_of_rows(released.recoding, numbers, table),
     )  # fmt: skip
 

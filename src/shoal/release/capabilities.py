@@ -1,9 +1,9 @@
-"""What an engine that keeps the rows does not serve, said before data is touched, with the name of one that does."""
+"""What a recipe needs of its engine, held against what the engine can do before any data is touched."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,8 +11,8 @@ import polars as pl
 from shoal.algorithms.base import Algorithm
 from shoal.data.derive import refuse_batched
 from shoal.data.domain import Domain
-from shoal.engines.external_rows import KeptRows
-from shoal.errors import InputError, ParameterError, RecipeError
+from shoal.engines.base import Capability, OpenRows
+from shoal.errors import InputError, ParameterError, RecipeError, ShoalError
 from shoal.io.databases import no_file
 from shoal.io.folders import refuse_among
 from shoal.recipe.recipe import Recipe
@@ -20,127 +20,137 @@ from shoal.recipe.source import schema_of
 from shoal.registry import load
 from shoal.release.gating import naming
 
-# ----------------------------------------
-# What an engine whose rows have no order, and whose people have no numbers, refuses before it is opened.
+MEMORY = "memory"
+DATABASE = "postgres"  # the engine that reads from a database
+CLUSTER = "spark"  # the engine that knows tables of its own
+
+# One sentence for everything that an engine may be unable to do.
+_SENTENCES = {
+    "formats": "The engine '{engine}' does not serve {what}: use the engine 'memory', or a file that needs none.",
+    "items": (
+        "The engine '{engine}' takes cells as they are, and those of '{what}' hold items: use the engine 'memory'."
+    ),
+    "sample": (
+        "The engine '{engine}' does not draw samples: draw one in the source, or use the engine 'duckdb' on a file."
+    ),
+    "derive": (
+        "The engine '{engine}' reads columns as they are, and '{what}' is to be {how}: do that in the source, or use "
+        "the engine 'duckdb'."
+    ),
+    "records": (
+        "The algorithm '{what}' looks at records one by one as it is set here, which the engine '{engine}' does not "
+        "serve: use the engine 'duckdb', or an algorithm such as 'optimal'."
+    ),
+    "key": "The engine '{engine}' has no order of rows: name a column that tells them apart as 'key'.",
+    "order": "The engine '{engine}' has no order of rows to keep: leave 'order' out of [output].",
+    "guard": (
+        "The engine '{engine}' does not serve guarded nodes, which are looked up row by row: use the engine 'duckdb', "
+        "or leave the guard out."
+    ),
+    "people": (
+        "Risks of people with several rows are looked at person by person, which the engine '{engine}' does not "
+        "serve: use the engine 'duckdb', or leave the subject out."
+    ),
+    "other": "The engine '{engine}' does not serve {what}: use the engine 'memory', or leave that out.",
+}
+Need = tuple[Capability, str, dict[str, str]]
 
 
-def refuse_keyless(engine: str, key: str | None) -> None:
-    """Refuse rows that nothing tells apart, where they have no order."""
-    if key is None and not getattr(load("engine", engine), "ordered", True):
-        raise RecipeError(f"The engine '{engine}' has no order of rows: name a column that tells them apart as 'key'.")
+def needs(recipe: Recipe, method: Algorithm | None) -> Iterator[Need]:
+    """What a recipe asks of its engine beyond counting, and by which sentence an engine without it is refused."""
+    yield from reading_needs(recipe)
+    yield from _opening_needs(recipe, method)
+    yield from _other_needs(recipe, method)
 
 
-def refuse_people(engine: str, subject: str | None) -> None:
-    """Refuse to look at people who may have several rows one by one, where an engine only counts them."""
-    if subject is not None and not getattr(load("engine", engine), "lists_people", True):
-        raise RecipeError(
-            f"Risks of people with several rows are looked at person by person, which the engine '{engine}' does not "
-            "serve: use the engine 'duckdb', or leave the subject out."
-        )
-
-
-def refuse_unread(engine: str) -> None:
-    """Refuse to read a written release by an engine that reads no batches of this machine."""
-    if not getattr(load("engine", engine), "ordered", True):
-        raise ParameterError(
-            f"A written release is in files of this machine, which the engine '{engine}' does not read: use the engine "
-            "'duckdb'."
-        )
-
-
-# ----------------------------------------
-# What is read of a source, or drawn from it, in memory alone.
-
-
-_MEMORY = "memory"
-_UNDRAWN = ("postgres", "spark")
-
-
-def refuse_read(recipe: Recipe) -> None:
-    """Refuse notations, items and samples that an engine which keeps the rows does not know."""
-    source, columns, name = recipe.source, recipe.columns.values(), recipe.engine.name
-    asked = {
+def reading_needs(recipe: Recipe) -> Iterator[Need]:
+    """What a recipe asks of whoever reads its source."""
+    source, columns = recipe.source, recipe.columns.values()
+    formats = {
         "'decimal' and 'thousands'": source.decimal != "." or source.thousands or any(
             one.decimal or one.thousands for one in columns
         ),
         "the 'missing_markers' of single columns": any(one.missing_markers for one in columns),
         "a 'sheet'": source.sheet,
     }  # fmt: skip
-    for what, given in asked.items():
-        if given:
-            raise RecipeError(
-                f"The engine '{name}' does not serve {what}: use the engine '{_MEMORY}', or a file that needs none."
-            )
-    first = next((column for column, entry in recipe.columns.items() if entry.items is not None), None)
-    if first is not None:
-        raise RecipeError(
-            f"The engine '{name}' takes cells as they are, and those of '{first}' hold items: use the engine "
-            f"'{_MEMORY}'."
-        )
-    if recipe.sample is not None and name in _UNDRAWN:
-        raise RecipeError(
-            f"The engine '{name}' does not draw samples: draw one in the source, or use the engine 'duckdb' on a file."
-        )
+    yield from ((Capability.FORMATS, "formats", {"what": what}) for what, given in formats.items() if given)
+    for name, entry in recipe.columns.items():
+        if entry.items is not None:
+            yield Capability.FORMATS, "items", {"what": name}
+    if recipe.sample is not None:
+        yield Capability.SAMPLE, "sample", {}
 
 
-MEMORY = "memory"
-DATABASE = "postgres"  # the engine that reads from a database
-CLUSTER = "spark"  # the engine that knows tables of its own
+def _opening_needs(recipe: Recipe, method: Algorithm | None) -> Iterator[Need]:
+    """What a recipe asks of open rows, and a method of the records in them."""
+    schema = schema_of(recipe)
+    if method is not None and not method.by_cells(Domain(schema=schema, columns={}, n=0)):
+        yield Capability.LOAD, "records", {"what": method.name}
+    if recipe.roles.key is None:
+        yield Capability.SOURCE_ORDER, "key", {}
+    if recipe.output.order == "kept":
+        yield Capability.SOURCE_ORDER, "order", {}
+    if recipe.roles.guard:
+        yield Capability.GUARDS, "guard", {}
+    for name, spec in schema.specs.items():
+        if spec.techniques:
+            yield Capability.DERIVE, "derive", {"what": name, "how": spec.techniques[0]}
 
 
-def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
-    """Refuse what an engine that keeps the rows cannot do, and name what can."""
-    refuse_unopened(recipe, method)
-    for error in unserved(recipe, method):
+def _other_needs(recipe: Recipe, method: Algorithm | None) -> Iterator[Need]:
+    """What else a recipe asks for."""
+    named = {str(spec.get("name")) for spec in recipe.models} | ({method.name} if method else set())
+    if recipe.registry or {"m-invariance", "m-invariant"} & named:
+        yield Capability.HISTORY, "other", {"what": "a registry"}
+    if recipe.workload:
+        yield Capability.WORKLOAD, "other", {"what": "a workload"}
+
+
+def lacking(recipe: Recipe, asked: Iterator[Need]) -> list[ShoalError]:
+    """Sentences on what the engine of a recipe does not do."""
+    name = recipe.engine.name
+    there = load("engine", name).capabilities
+    return [
+        RecipeError(_SENTENCES[key].format(engine=name, **words)) for one, key, words in asked if one not in there
+    ]
+
+
+def require(recipe: Recipe, method: Algorithm) -> None:
+    """Refuse what the engine of a recipe cannot do; nothing is read before."""
+    refuse_misplaced(recipe)
+    for error in [*unopened(recipe, method), *unserved(recipe, method)]:
         raise error
 
 
-def refuse_unopened(recipe: Recipe, method: Algorithm | None) -> None:
-    """Refuse rows that the engine cannot read or look at as it is asked to, by a method if there is one."""
-    refuse_misplaced(recipe)
-    _refuse_places(recipe, method)
-    _refuse_unprepared(recipe)
+def unopened(recipe: Recipe, method: Algorithm | None) -> list[ShoalError]:
+    """Why the engine of a recipe cannot open its rows, or not look at them as a method does."""
+    found = lacking(recipe, _opening_needs(recipe, method))
+    if not found and Capability.ARRAYS not in load("engine", recipe.engine.name).capabilities:
+        try:
+            refuse_batched(schema_of(recipe).specs, recipe.engine.name)
+        except ParameterError as error:
+            return [error]
+    return found
 
 
-def unserved(recipe: Recipe, method: Algorithm | None) -> list[RecipeError]:
-    """What else an engine that keeps the rows cannot do with them, and with a method if there is one."""
-    found = []
+def unserved(recipe: Recipe, method: Algorithm | None) -> list[ShoalError]:
+    """What else the engine of a recipe cannot do with its rows."""
+    found: list[ShoalError] = []
     if recipe.output.table is not None and getattr(method, "publication", None) == "tables":
         found.append(RecipeError(
             "The release would be two tables, and [output] names one in the database: leave it out, or set "
             'publication = "permuted".'
         ))  # fmt: skip
-    asked: dict[str, Any] = {
-        "a registry": recipe.registry or {"m-invariance", "m-invariant"} & _named(recipe, method),
-        "a workload": recipe.workload,
-        "several sets of quasi-identifiers": recipe.roles.quasi_sets,
-        "limits on attacks": recipe.limits,
-        "copies in other formats": recipe.output.copies,
-    }
-    advice = f"use the engine '{MEMORY}', or leave that out"
-    return found + [
-        RecipeError(f"The engine '{recipe.engine.name}' does not serve {what}: {advice}.")
-        for what, given in asked.items()
-        if given
-    ]
-
-
-def _refuse_unprepared(recipe: Recipe) -> None:
-    """Refuse columns that are changed before they are coded, where nothing but the engine reads rows."""
-    name, specs = recipe.engine.name, schema_of(recipe).specs
-    first = next((column for column, spec in specs.items() if spec.techniques), None)
-    if first is not None and name in (DATABASE, CLUSTER):
-        raise RecipeError(
-            f"The engine '{name}' reads columns as they are, and '{first}' is to be {specs[first].techniques[0]}: do "
-            "that in the source, or use the engine 'duckdb'."
-        )
-    refuse_batched(specs, name)
+    return found + lacking(recipe, _other_needs(recipe, method))
 
 
 def refuse_misplaced(recipe: Recipe) -> None:
     """Refuse a source that its engine does not read."""
     name, source = recipe.engine.name, recipe.source
-    refuse_read(recipe)
+    for error in lacking(recipe, reading_needs(recipe)):
+        raise error
+    if source.path and Capability.ARRAYS in load("engine", name).capabilities and recipe.resolve(source.path).is_dir():
+        raise InputError(f"'{recipe.resolve(source.path)}' is a folder: name the file in it.")
     if source.path and recipe.engine.scratch is not None:
         refuse_among(recipe.resolve(recipe.engine.scratch), recipe.resolve(source.path), "The scratch folder")
     if source.url is None and source.table is not None and name != CLUSTER:
@@ -151,29 +161,24 @@ def refuse_misplaced(recipe: Recipe) -> None:
         )
 
 
-def _named(recipe: Recipe, method: Algorithm | None) -> set[str]:
-    models = {str(spec.get("name")) for spec in recipe.models}
-    return models if method is None else {method.name, *models}
+def refuse_keyless(engine: str, key: str | None) -> None:
+    """Refuse rows that nothing tells apart, where they have no order."""
+    if key is None and Capability.SOURCE_ORDER not in load("engine", engine).capabilities:
+        raise RecipeError(_SENTENCES["key"].format(engine=engine))
 
 
-def _refuse_places(recipe: Recipe, method: Algorithm | None) -> None:
-    """Refuse what needs rows in an order, or records side by side, where an engine has neither."""
-    engine, name = load("engine", recipe.engine.name), recipe.engine.name
-    empty = Domain(schema=schema_of(recipe), columns={}, n=0)
-    if method is not None and not method.by_cells(empty) and not getattr(engine, "in_parts", True):
-        raise RecipeError(
-            f"The algorithm '{method.name}' looks at records one by one as it is set here, which the engine '{name}' "
-            "does not serve: use the engine 'duckdb', or an algorithm such as 'optimal'."
-        )
-    if getattr(engine, "ordered", True):
-        return
-    refuse_keyless(name, recipe.roles.key)
-    if recipe.output.order == "kept":
-        raise RecipeError(f"The engine '{name}' has no order of rows to keep: leave 'order' out of [output].")
-    if recipe.roles.guard:
-        raise RecipeError(
-            f"The engine '{name}' does not serve guarded nodes, which are looked up row by row: use the engine "
-            "'duckdb', or leave the guard out."
+def refuse_people(engine: str, subject: str | None) -> None:
+    """Refuse to look at people who may have several rows one by one, where an engine only counts them."""
+    if subject is not None and Capability.PEOPLE not in load("engine", engine).capabilities:
+        raise RecipeError(_SENTENCES["people"].format(engine=engine))
+
+
+def refuse_unread(engine: str) -> None:
+    """Refuse to read a written release by an engine that reads no batches of this machine."""
+    if Capability.SOURCE_ORDER not in load("engine", engine).capabilities:
+        raise ParameterError(
+            f"A written release is in files of this machine, which the engine '{engine}' does not read: use the engine "
+            "'duckdb'."
         )
 
 
@@ -185,12 +190,12 @@ def _refuse_places(recipe: Recipe, method: Algorithm | None) -> None:
 _HASHES = 1 << 12
 
 
-def refuse_unheld(rows: KeptRows, memory: int) -> None:
+def refuse_unheld(rows: OpenRows, memory: int) -> None:
     """Refuse more names and people than so many bytes hold; where all may fit, none that take part are counted."""
-    schema = rows.domain.schema
+    schema, uncoded = rows.domain.schema, rows.domain.types.keys() - rows.domain.columns.keys()
     others = rows.left_out(naming(schema))  # who takes no part is looked for, too
     beside = sum(cells.len() for cells in others.values())
-    hidden = [name for name in naming(schema) if name in rows.reading.others and name != schema.subject]
+    hidden = [name for name in naming(schema) if name in uncoded and name != schema.subject]
     if rows.people_needed(len(hidden) * rows.domain.n + beside) <= memory:
         return
     if schema.subject is None:
@@ -207,11 +212,10 @@ def refuse_unheld(rows: KeptRows, memory: int) -> None:
         )
 
 
-def _different(rows: KeptRows, name: str, others: pl.Series | None = None) -> int:
+def _different(rows: OpenRows, name: str, others: pl.Series | None = None) -> int:
     """How many different values a column has, with those of other rows, estimated from the smallest of their hashes."""
-    place, least = rows.column(name), np.zeros(0, dtype=np.uint64)
-    cells = chain([] if others is None else [others], (part[place] for part in rows.parts([place])))
-    for one in cells:
+    least = np.zeros(0, dtype=np.uint64)
+    for one in chain([] if others is None else [others], rows.cells(name)):
         hashes = one.drop_nulls().hash().to_numpy()
         if least.size == _HASHES:
             hashes = hashes[hashes < least[-1]]

@@ -18,7 +18,7 @@ from shoal.recipe.recipe import parse_recipe
 from shoal.release.check_source import Source
 from shoal.release.forecast import Foreseen, hopeless
 from shoal.release.gating import naming, refusal_of
-from shoal.release.run import anonymize_recipe, keeps_rows, run_stream
+from shoal.release.run import anonymize_recipe
 from shoal.verify.identifier_scan import Anybody
 from shoal.verify.identifier_words import Hidden
 from shoal.verify.identifiers import Named
@@ -87,7 +87,7 @@ class _Found:
 def _asked(recipe: Recipe, replace: bool, found: _Found) -> tuple[Any, list[Any], Sequence[Secret]]:
     """The method, the models and the codes that a recipe names, each None or nothing where it cannot be."""
     from shoal.registry import make
-    from shoal.release.run import given_codes
+    from shoal.release.secrets import given_codes
     from shoal.risk.attacks.limits import RISKS, known_limits
 
     _try_places(recipe, replace, found.tried)
@@ -102,13 +102,11 @@ def _asked(recipe: Recipe, replace: bool, found: _Found) -> tuple[Any, list[Any]
 
 def _is_readable(recipe: Recipe, algorithm: Algorithm | None, found: _Found) -> bool:
     """Whether the engine that is to keep the rows can read them; what else it does not serve is told as well."""
-    from shoal.release.capabilities import refuse_unopened, unserved
-    from shoal.release.run import keeps_rows
+    from shoal.release.capabilities import refuse_misplaced, unopened, unserved
 
-    if not keeps_rows(recipe):
-        return True
     before = len(found.problems)
-    found.tried(lambda: refuse_unopened(recipe, algorithm))
+    found.tried(lambda: refuse_misplaced(recipe))
+    found.add(unopened(recipe, algorithm))
     readable = len(found.problems) == before
     found.add(unserved(recipe, algorithm))
     return readable
@@ -236,7 +234,7 @@ def _told(problems: list[ShoalError]) -> dict[str, Any]:
 
 def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:
     """Whether what a run writes and keeps has its place."""
-    from shoal.release.run import refuse_unkept
+    from shoal.release.secrets import refuse_unkept
     from shoal.release.write import check_output, refuse_unlogged
     from shoal.vault.registry_file import refuse_unremembered
 
@@ -432,10 +430,7 @@ def _failure(draft: Draft) -> ShoalError | None:
         source = recipe.source.model_copy(update={"url": draft.raw.url})
         recipe = recipe.model_copy(update={"source": source})
     try:
-        if keeps_rows(recipe):
-            run_stream(recipe, dry_run=True)
-        else:
-            anonymize_recipe(recipe)
+        anonymize_recipe(recipe)
     except ShoalError as error:
         return error
     return None

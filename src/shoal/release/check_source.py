@@ -23,10 +23,11 @@ from shoal.models.judge import Judge
 from shoal.recipe.recipe import Recipe
 from shoal.recoding.secrets import Secret
 from shoal.registry import load
+from shoal.release.entry import keeps_rows, memory_of, opened, plan_of, read_recipe_source, sink_of
 from shoal.release.forecast import Foreseen, foresee, foreseen_stream
-from shoal.release.gating import hidden_of, naming
-from shoal.release.publish import person_frames
-from shoal.release.run import Secrecy, keeps_rows, memory_of, opened, read_recipe_source, stream_of
+from shoal.release.gating import naming
+from shoal.release.publish import person_frames, publish
+from shoal.release.secrets import Secrets
 from shoal.utility.research_table import researched
 from shoal.utility.workload import with_preferences
 
@@ -162,8 +163,8 @@ class InMemory:
 
     def left_out(self) -> dict[str, pl.Series]:
         """Who the rows are about that take no part."""
-        dropped, roles = self.rows.table.dropped, self.rows.domain.schema
-        return {} if dropped is None else hidden_of(roles, all_told(dropped).to_dict())
+        found = self.rows.left_out(naming(self.rows.domain.schema))
+        return {name: told(cells) for name, cells in found.items()}
 
     def columns(self) -> list[dict[str, Any]]:
         """Counts of every column."""
@@ -205,7 +206,7 @@ class Elsewhere:
     def begin(self, method: Algorithm, judge: Judge) -> None:
         """Let an algorithm look at the rows, up to its first step of work."""
         try:
-            stream_of(self.recipe, self.rows, method, (), self.keys, _stop).searched(self.rows, judge)
+            plan_of(self.recipe, self.rows, method, (), self.keys, _stop).searched(self.rows, judge)
         except _Begun:
             return
 
@@ -242,12 +243,12 @@ class Elsewhere:
 
     def foresee(self, method: Algorithm, models: Sequence[Model], accepted: Collection[str], step: Step) -> Foreseen:
         """By the time that reading took; few rows are tried whole."""
-        output, n = self.recipe.output, self.rows.domain.n
+        n = self.rows.domain.n
 
         def attempt(recipe: Recipe) -> None:
-            secrecy = Secrecy(codes=self.codes)
-            judged = stream_of(recipe, self.rows, method, models, self.keys, step, secrecy).judged()
-            judged.fill(self.rows.private("tried"), format=output.format, formulas=output.formulas)
+            secrets = Secrets(codes=self.codes)
+            judged = plan_of(recipe, self.rows, method, models, self.keys, step, secrets).judged()
+            publish(judged, sink_of(self.rows))
 
         return foreseen_stream(self.recipe, n, self.seconds, memory_of(self.recipe), accepted, attempt)
 

@@ -19,7 +19,7 @@ def refuse_taken(place: Path, named: str | Path) -> None:
 def verify(folder: Path, expected: str) -> None:
     """Refuse a release that is not the one whose manifest has this hash, or not what that says."""
     from shoal.io.transaction import digest_of
-    from shoal.release.run import verify_release
+    from shoal.release.entry import verify_release
 
     if digest_of(folder) != expected:
         raise VerificationError("The manifest that came is not the one that the server lists: nothing was kept.")

@@ -22,7 +22,8 @@ from shoal.models.feasibility import all_models, whole_reference
 from shoal.models.judge import Judge
 from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.registry import make
-from shoal.release.run import Progress, open_rows
+from shoal.release.entry import open_rows
+from shoal.release.prepare import Progress
 from shoal.utility.research_table import researched
 from shoal.verify.folder import read_manifest
 

@@ -137,7 +137,7 @@ def _tried(
 
 def _on_table(table: Table, whole: bool, recipe: Recipe) -> None:
     """Run on some rows; limits are held against the ``whole``: fewer rows are easier to find."""
-    from shoal.release.run import anonymize_table
+    from shoal.release.entry import anonymize_table
     from shoal.risk.attacks.limits import refuse_over_limits
 
     made = anonymize_table(recipe, table)

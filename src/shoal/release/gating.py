@@ -11,18 +11,11 @@ import polars as pl
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.schema import Schema
-from shoal.data.table import Table, held_dates
-from shoal.data.texts import told
 from shoal.errors import GateError, RefusalError, ShoalError, VerificationError
-from shoal.recoding.publish import Output, Published, behind_representatives
-from shoal.recoding.recoded import Released
-from shoal.recoding.snap import declared_steps, grids
 from shoal.registry import OURS, PROGRAM, load, names, origin
-from shoal.release.manifest import Promised, inferred_types, uncoded_columns, whole_hierarchies, whole_policies
-from shoal.verify.gate import gate
 from shoal.verify.identifier_scan import FreeText
 from shoal.verify.person_columns import PersonColumns, PersonRoles
-from shoal.verify.report import Check, GateCase, GateReport, Sayable, Verdict
+from shoal.verify.report import Check, GateReport, Sayable, Verdict
 from shoal.verify.terms.base import register_term
 from shoal.verify.values import Coded
 
@@ -30,61 +23,10 @@ _REMEDY = "drop, clean or generalise the column"
 _REMEDIES = {"W-ROWS": "name the column that tells people apart as 'subject' under [roles]"}
 
 
-def pass_gate(
-    released: Released, published: Published, manifest: Mapping[str, Any], models: Sequence[Promised], output: Output
-) -> GateReport:
-    """What the gate finds; a release that it does not pass goes no further."""
-    report = gate(gate_case(released, published, manifest, models, output))
-    refuse_failed(report)
-    return report
-
-
 def refuse_failed(report: GateReport) -> None:
     """Refuse what the gate did not pass."""
     if not report.passed:
         raise refusal_of(report.checks, report.verdicts)
-
-
-def gate_case(
-    released: Released, published: Published, manifest: Mapping[str, Any], models: Sequence[Promised], output: Output
-) -> GateCase:
-    """The input, what is to be published of it, and what the gate needs to hold the two against each other."""
-    table, roles = released.table, released.table.schema
-    return GateCase(
-        original=held_dates(table).select(roles.released),
-        released=published.frame,
-        source=published.source,
-        suppressed=(released.classes < 0).nonzero()[0],
-        n_read=table.n_read,
-        n_dropped=table.n_dropped,
-        identifiers=table.kept.select(list(roles.identifiers)),
-        subject=table.series(roles.subject) if roles.subject is not None else None,
-        manifest=dict(manifest),
-        behind=behind_representatives(released),
-        neutral_limit=output.neutral_limit,
-        acknowledged=sorted(output.acknowledged),
-        apart=published.apart,
-        values_from=published.values_from,
-        uncoded=uncoded_columns(released, models),
-        guard=table.series(roles.guard) if roles.guard is not None else None,
-        history=None if table.history is None else table.history.lists(),
-        counterfeits=table.counterfeits,
-        hierarchies=whole_hierarchies(released.public_domain),
-        policies=whole_policies(released.public_domain),
-        grids=grids(released.public_domain),
-        steps=declared_steps(table.domain),
-        inferred=inferred_types(table.domain),
-        left_out={} if table.dropped is None else hidden_of(roles, table.dropped.to_dict()),
-        across_classes=roles.across_classes,
-        aside=table.kept.select(list(roles.drop)) if roles.drop else None,
-        population=None if table.domain.population is None else table.domain.population.frame,
-        population_counts=None if table.domain.population is None else table.domain.population.counts,
-    )
-
-
-def hidden_of(roles: Schema, columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
-    """Of some columns, those that say who somebody is."""
-    return {name: columns[name] for name in naming(roles) if name in columns}
 
 
 def naming(roles: Schema) -> list[str]:
@@ -213,17 +155,6 @@ def _plugged(models: Iterable[str]) -> list[str]:
 
 # ----------------------------------------
 # What was read, and what may be said about it in public, for the check of everything that is published.
-
-
-def read_columns(table: Table) -> dict[str, list[pl.Series]]:
-    """Every column that was read, whatever its role: as it stood, with dates parsed, and rows that were dropped."""
-    parsed, real = held_dates(table), table.n - table.counterfeits
-    found = {name: [parsed[name]] for name in parsed.columns}
-    for name, several in found.items():
-        stood = table.kept[name]
-        several += [told(stood.head(real))] if stood.dtype != parsed[name].dtype else []
-        several += [] if table.dropped is None or name not in table.dropped.columns else [table.dropped[name]]
-    return found
 
 
 def sayable(domain: Domain, models: Sequence[Mapping[str, Any]]) -> Sayable:

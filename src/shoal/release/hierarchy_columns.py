@@ -134,7 +134,7 @@ def _no_tree(source: Path, recipe: Recipe, name: str) -> str:
 
 
 def _of_recipe(recipe: Recipe, names: Sequence[str], beside: Sequence[str], step: Step) -> list[Known]:
-    from shoal.release.run import open_rows
+    from shoal.release.entry import open_rows
 
     wanted = list(names or recipe.roles.quasi)
     for name in (*wanted, *beside):

@@ -8,9 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import tomlkit
@@ -25,11 +24,14 @@ from shoal.io.folders import ENDINGS, is_hidden
 from shoal.io.frames import Arriving
 from shoal.io.partitions import Looked, Partitions, look_at
 from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
-from shoal.recoding.secrets import Secret
-from shoal.registry import make
-from shoal.release.capabilities import CLUSTER, refuse_unserved
-from shoal.release.run import Progress, opened_on, stream_of
-from shoal.verify.report import Check, Verdict
+from shoal.release.capabilities import CLUSTER, require
+from shoal.release.entry import methods, opened_on, plan_of
+from shoal.release.prepare import Progress
+from shoal.release.publish import publish
+from shoal.release.sinks import Elsewhere, Gone
+from shoal.release.write import leaks_of, refuse_leaks
+from shoal.results import Release
+from shoal.verify.folder import MANIFEST
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -229,44 +231,31 @@ _HERE = re.compile(r"^file:/(//)?(?!/)")  # a path as Spark's own, see _address
 _ELSEWHERE = re.compile(r"[A-Za-z][\w+.-]+:/")  # such as hdfs://, s3a:// and dbfs:/
 
 
-@dataclass(eq=False, kw_only=True)
-class SparkRelease:
-    """A gated release as a Spark DataFrame.
+class SparkTables(Elsewhere):
+    """Released rows in files of the scratch folder, which is private, since the gate saw the input beside them there.
 
-    Its rows are files of the scratch folder, which is private, since the gate saw the input beside them there. It is
-    removed by :meth:`close`, at the end of a ``with`` block, or when the program ends: write the frame where it is to
-    go before that.
-
-    Attributes
-    ----------
-    frame
-        What may be published, in no order of the source.
-    manifest
-        Its public description.
-    verdict, checks, evidence, secrets
-        As in :class:`shoal.results.Release`.
+    They are removed by :meth:`close`, or when the program ends: write the frame where it is to go before that.
     """
 
-    frame: Any = field(repr=False)
-    manifest: Mapping[str, Any] = field(repr=False)
-    verdict: Sequence[Verdict]
-    checks: Sequence[Check] = field(repr=False)
-    evidence: Mapping[str, Any] = field(repr=False)
-    secrets: Sequence[Secret] = field(repr=False)
-    _held: ExitStack = field(repr=False)
+    def __init__(self) -> None:
+        super().__init__("The rows of this release stay with Spark: use its 'frame'.")
+        self._frame: Any = None
+        self._held = ExitStack()
+
+    def keep(self, frame: Any, held: ExitStack) -> None:
+        """Hold files, and the Spark DataFrame of them, until they are not needed any more."""
+        self._frame, self._held = frame, held
+        # Not when nobody holds the release any more: somebody may still hold its frame.
+        atexit.register(self.close)
+
+    def copy(self, table: str) -> Any:
+        """A Spark DataFrame, in no order of the source."""
+        return self._frame
 
     def close(self) -> None:
         """Remove the files; the frame cannot be read any more."""
         atexit.unregister(self.close)
         self._held.close()
-
-    def __enter__(self) -> SparkRelease:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def anonymize(
@@ -275,7 +264,7 @@ def anonymize(
     *,
     scratch: str | Path | None = None,
     progress: Progress = lambda step: None,
-) -> SparkRelease:
+) -> Release:
     """Anonymise a Spark DataFrame and gate the result.
 
     Parameters
@@ -303,29 +292,27 @@ def anonymize(
                 f"There is a '{what}' under [output], which is for releases in a folder: leave it out and keep the "
                 "'secrets' of this one, or use 'shoal run'."
             )
-    method = make("algorithm", asked.algorithm)
-    refuse_unserved(asked, method)
-    models = [make("model", spec) for spec in asked.models]
+    method, models = methods(asked)
+    require(asked, method)
     if not hasattr(frame, "sparkSession") or not hasattr(frame, "mapInArrow"):
         raise InputError(f"A {type(frame).__name__} is no Spark DataFrame: use shoal.read and shoal.anonymize for it.")
     refuse_old("Spark", frame.sparkSession.version)
-    keys = Keys.from_seed(asked.seed)
+    keys, tables = Keys.from_seed(asked.seed), SparkTables()
     with ExitStack() as held:
         source = _source(frame, asked.source.name or "frame", "the frame", asked)
         rows = held.enter_context(opened_on(asked, source, keys, progress))
-        judged = stream_of(asked, rows, method, models, keys, progress).judged()
-        public, found = judged.gated(lambda batch: None)
-        kept = judged.rows
-        assert isinstance(kept, SparkRows)
-        judged.refuse_telling(public, kept.released())
-        evidence = {**found.evidence, "recipe": dump_recipe(asked)}
-        release = SparkRelease(
-            frame=kept.frame(), manifest=public, verdict=found.verdict, checks=found.checks, evidence=evidence,
-            secrets=() if asked.output.discard_secret else tuple(judged.secrets), _held=held.pop_all(),
-        )  # fmt: skip
-    # Not when nobody holds the release any more: somebody may still hold its frame.
-    atexit.register(release.close)
-    return release
+        release = publish(plan_of(asked, rows, method, models, keys, progress).judged(), tables)
+        published = release.rows
+        assert isinstance(published, SparkRows)
+        leaks = leaks_of(release, {MANIFEST: release.gated.manifest})
+        for batch in published.released():
+            leaks.see(batch)
+        refuse_leaks(release, leaks)
+        tables.keep(published.frame(), held.pop_all())
+    gone: Any = Gone("The rows of this release stay with Spark: use its 'frame'.")
+    evidence = {**release.evidence, "recipe": dump_recipe(asked)}
+    secrets = () if asked.output.discard_secret else release.secrets
+    return replace(release, evidence=evidence, secrets=secrets, released=gone, rows=gone)
 
 
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path, scratch: str | Path | None) -> Recipe:

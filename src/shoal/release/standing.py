@@ -20,7 +20,8 @@ from shoal.io.databases import Relation
 from shoal.params import nearest
 from shoal.recipe.recipe import Recipe
 from shoal.release.capabilities import refuse_misplaced
-from shoal.release.run import Progress, engine_of, source_of
+from shoal.release.entry import engine_of, source_of
+from shoal.release.prepare import Progress
 from shoal.risk.audit import Standing
 from shoal.verify.folder import open_folder
 

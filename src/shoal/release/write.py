@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,11 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from shoal.data.table import of_the_system, read_part, spilling
+from shoal.data.table import of_the_system, spilling
+from shoal.data.texts import is_held
+from shoal.engines.base import Keeping
+from shoal.engines.prefetch import ahead
 from shoal.errors import GateError, InputError
-from shoal.io.cell_format import count_formulas
 from shoal.io.copies import FILES, check_copies, write_copies
 from shoal.io.evidence import (
     FACTS,
@@ -26,7 +29,6 @@ from shoal.io.evidence import (
     SAMPLE_SECRET,
     SECRET,
     evidence_folder,
-    frame_stamp,
     input_hash,
     manifest_bytes,
     refuse_linked_evidence,
@@ -39,13 +41,13 @@ from shoal.io.hash_chain import check_journal, read_journal
 from shoal.io.statistics_files import Labels
 from shoal.io.transaction import BOUND, Holder, publish, resume
 from shoal.params import choice
-from shoal.release.gating import read_columns, sayable
-from shoal.results import Gated, Release
+from shoal.release.gating import sayable
+from shoal.release.sinks import Sink, texts_told
+from shoal.results import Release
 from shoal.verify.folder import MANIFEST, read_folder
-from shoal.verify.leaks import Shown, check_leaks
+from shoal.verify.leaks import Leaks
 from shoal.verify.manifest_schema import REPORT
 from shoal.verify.staged import check_staged
-from shoal.verify.values import plain
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
@@ -64,6 +66,7 @@ def write_release(
     holders: Sequence[Holder] = (),
     copies: Sequence[str] = (),
     labels: Labels | None = None,
+    target: Target | None = None,
 ) -> Path:
     """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
 
@@ -85,6 +88,8 @@ def write_release(
         Further formats that the tables are written in: ``"xlsx"``, ``"sav"`` (SPSS), ``"dta"`` (Stata).
     labels
         Of the source's columns and values, for these; those of values that the release does not show are left out.
+    target
+        A table of a database that the released rows go to as well.
 
     Returns
     -------
@@ -100,19 +105,63 @@ def write_release(
         check_output(folder, release.evidence.get("source_path"), replace=replace)
 
     def fill(staged: Path, private: Path) -> str:
-        _fill(release.gated, staged, format, formulas, kinds, labels)
-        shown = Shown()
-        check_staged(staged, release.gated.kept, see=shown.see)
-        _refuse_leaks(release, staged, shown)
+        written = _fill(release, staged, format, formulas, kinds, labels)
+        leaks = leaks_of(release, {name: (staged / name).read_bytes() for name in (MANIFEST, REPORT)})
+        tables = {name: release.gated.sink.rows(name) for name in release.gated.sink.names}
+        with ThreadPoolExecutor(1, "shoal-again") as pool:
+            # One writes them anew while the other reads them; where either fails, what has begun is waited for.
+            alone = [pool.submit(_refuse_more, path, private / path.stem) for path in written]
+            try:
+                check_staged(staged, tables, see=leaks.see, ahead=ahead)
+                for one in alone:
+                    one.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+        refuse_leaks(release, leaks)
         digest = _sha256(staged / MANIFEST)
         write_evidence({**_private_facts(release), BOUND: digest}, private)
+        if target is not None:
+            target.write(release, digest)
         return digest
 
     with writing(folder):
         resume(folder)
         check()
-        publish(folder, fill, check, replace=replace, holders=holders, log=release.evidence.get("log"))
+        publish(
+            folder, fill, check, replace=replace, holders=holders, log=release.evidence.get("log"),
+            **({} if target is None else {"then": target.commit}),
+        )  # fmt: skip
     return folder
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Target:
+    """A table of a database that a release goes to.
+
+    Attributes
+    ----------
+    unchanged
+        Columns that keep the type that they have there.
+    """
+
+    database: Keeping
+    unchanged: Collection[str]
+    progress: Callable[[str], None]
+
+    def write(self, release: Release, digest: str) -> None:
+        """Copy the gated rows, for nobody to see yet."""
+        self.progress("writing the table")
+        sink = release.gated.sink
+        types = [pl.String() if is_held(kind) else kind for kind in sink.rows("release").collect_schema().dtypes()]
+        frames = (texts_told(frame) for frame in sink.batches("release"))
+        comment = f"Shoal release, SHA-256 of its manifest {digest}"
+        found, rows = self.database.write(frames, types, self.unchanged, comment), sink.height("release")
+        if found != rows:
+            raise InputError(f"The database took {found:,} of {rows:,} rows, so nothing is written: run again.")
+
+    def commit(self) -> None:
+        """Let everybody see it."""
+        self.database.commit()
 
 
 @contextmanager
@@ -139,10 +188,11 @@ def aligned(release: Release) -> Any:
 
     A pandas frame gets its own index back, unless rows were dropped for missing cells.
     """
-    frame, backend = release.gated.tables["release"], release.table.backend
+    frame, source = release.gated.tables["release"], release.source
+    backend = release.table.backend
     # No column can have the empty name, so it is free for the row number.
     rows = pl.DataFrame({"": np.arange(release.table.n - release.table.counterfeits)}).join(
-        frame.with_columns(pl.Series("", release.source, dtype=pl.Int64)),
+        frame.with_columns(pl.Series("", source, dtype=pl.Int64)),
         on="",
         how="left",
         maintain_order="left",
@@ -209,32 +259,35 @@ def _check_free(folder: Path, replace: bool, ours: tuple[str, ...]) -> None:
         )
 
 
-def _refuse_leaks(release: Release, folder: Path, shown: Shown) -> None:
-    """Refuse files that tell what was read and is not released."""
-    # What a CSV file or a copy shows is its cells, which were read back already.
-    seen = [path for path in folder.iterdir() if path.suffix != ".csv" and path.name not in FILES]
-    files = {path.name: path.read_bytes() for path in seen}
-    terms = sayable(release.released.public_domain, release.evidence.get("models", ()))
-    check = check_leaks(files, read_columns(release.table), terms, shown)
+def leaks_of(release: Release, files: Mapping[str, bytes]) -> Leaks:
+    """Look for what was read and is not released in the public files that are no tables."""
+    return Leaks(files, sayable(release.released.public_domain, release.evidence.get("models", ())))
+
+
+def refuse_leaks(release: Release, leaks: Leaks) -> None:
+    """Refuse files that tell what was read and is not among the released rows, which were shown before."""
+    for name, column in release.rows.read_columns():
+        leaks.read(name, column)
+    check = leaks.report()
     if not check.passed:
         raise GateError(f"The gate refused the release, so nothing is written: {check.detail}")
 
 
 def _fill(
-    gated: Gated, folder: Path, format: str, formulas: str, kinds: Sequence[str], labels: Labels | None
-) -> None:
-    facts: dict[str, Any] = {}
-    for name, frame in gated.kept.items():
-        if frame_stamp(frame) != gated.stamps[name]:
-            raise GateError("The release was changed after it had passed the gate, so nothing is written: run again.")
+    release: Release, folder: Path, format: str, formulas: str, kinds: Sequence[str], labels: Labels | None
+) -> list[Path]:
+    """Write all public files; gives those of the tables."""
+    gated, facts, written = release.gated, dict[str, Any](), []
+    for name in gated.sink.names:
         data = folder / f"{name}.{format}"
-        write_frame(frame, data, format, formulas)
-        facts[name] = {"file": data.name, "sha256": _sha256(data), "rows": frame.height}
+        _write_table(gated.sink, name, data, formulas)
+        facts[name] = {"file": data.name, "sha256": _sha256(data), "rows": gated.sink.height(name)}
+        written.append(data)
     (folder / REPORT).write_bytes(gated.report)
     described = facts.pop("release") | {"format": format} | facts
     if kinds:
-        copies = write_copies(gated.tables, folder, kinds=kinds, labels=labels)
-        described["copies"] = [{"file": path.name, "sha256": _sha256(path)} for path in copies]
+        copied = write_copies(gated.tables, folder, kinds=kinds, labels=labels)
+        described["copies"] = [{"file": path.name, "sha256": _sha256(path)} for path in copied]
     if formulas == "escape" and format == "csv":
         described["formulas"] = "escaped"
     manifest: Mapping[str, Any] = {
@@ -243,13 +296,52 @@ def _fill(
         "report": {"file": REPORT, "sha256": _sha256(folder / REPORT)},
     }
     (folder / MANIFEST).write_bytes(manifest_bytes(manifest))
+    return written
+
+
+# Rows of a row group of a Parquet file, whatever the batches were.
+_GROUP = 1 << 18
+
+
+def _write_table(sink: Sink, name: str, path: Path, formulas: str) -> None:
+    """Write a file; the same rows give the same bytes, however they are divided."""
+    if path.suffix == ".parquet":
+        _told(sink, name).sink_parquet(path, row_group_size=_GROUP)
+        return
+    with path.open("wb") as file:
+        for number, frame in enumerate(sink.batches(name)):
+            write_frame(frame, file, "csv", formulas, header=number == 0)
+
+
+def _told(sink: Sink, name: str) -> pl.LazyFrame:
+    """A table with its texts one by one, a batch at a time."""
+    schema = sink.rows(name).collect_schema()
+    plain = {column: pl.String() if is_held(kind) else kind for column, kind in schema.items()}
+
+    def batches(columns: object, predicate: object, rows: object, size: object) -> Iterator[pl.DataFrame]:
+        for frame in sink.batches(name):
+            yield texts_told(frame)
+
+    return register_io_source(batches, schema=plain)
+
+
+def _refuse_more(path: Path, again: Path) -> None:
+    """Refuse a Parquet file that holds more than its cells: written anew, these have the same bytes."""
+    if path.suffix == ".csv":
+        return
+    written = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    with spilling():
+        written.sink_parquet(again, row_group_size=_GROUP)
+    if _sha256(again) != _sha256(path):
+        raise GateError("The Parquet file holds more than its cells, so it is not published: run again.")
+    again.unlink()
 
 
 def _private_facts(release: Release) -> Mapping[str, Any]:
     """The evidence, with the worst class of every verdict and the keyed hash of the rows that went in."""
     facts = {**release.evidence, "worst": [verdict.value for verdict in release.verdict]}
     secret = release.evidence.get("secret")
-    if secret is None:
+    if secret is None or "input_hash" in facts:
         return facts
     table = release.table
     return {**facts, "input_hash": input_hash(table.kept.head(table.n - table.counterfeits), secret)}
@@ -258,119 +350,6 @@ def _private_facts(release: Release) -> Mapping[str, Any]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# ----------------------------------------
-# A table that is written as it is judged, batch by batch.
-
-
-# Rows of a row group of a Parquet file, whatever the batches were.
-_GROUP = 1 << 18
-
-
-class Growing:
-    """A CSV or Parquet file whose rows come in batches; the same rows give the same bytes, however they are divided.
-
-    Parameters
-    ----------
-    path
-        The file, whose ending says what it is.
-    parts
-        A private folder for the batches, of which a Parquet file is made, and which either is compared with in the end.
-    formulas
-        As in :func:`shoal.io.files.write_frame`.
-    """
-
-    def __init__(self, path: Path, parts: Path, formulas: str = "keep") -> None:
-        self.path = path
-        self.rows = self.formulas = 0
-        self._parts = parts
-        self._how = formulas
-        self._number = 0
-        self._texts: list[str] = []
-        self._seen = hashlib.sha256()
-
-    def add(self, frame: pl.DataFrame) -> None:
-        """Write rows, whose texts may be kept as numbers of the different ones."""
-        with spilling():
-            frame.write_ipc(self._parts / f"{self._number:08d}.arrow", compression="uncompressed")
-        self._texts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum)]
-        if self._csv:
-            frame = plain(frame)
-            text = io.BytesIO()
-            write_frame(frame, text, "csv", self._how, header=self._number == 0)
-            self._seen.update(text.getbuffer())
-            with self.path.open("ab") as file:
-                file.write(text.getbuffer())
-            names = [] if self._number else frame.columns
-            self.formulas += count_formulas({"": frame}, names)
-        self._number += 1
-        self.rows += frame.height
-
-    def finish(self, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """What the manifest says of the file.
-
-        Parameters
-        ----------
-        values
-            What it says of the table of sensitive values, where there is one.
-        """
-        if not self._csv:
-            self._told().sink_parquet(self.path, row_group_size=_GROUP)
-            with self.path.open("rb") as file:
-                self._seen = hashlib.file_digest(file, "sha256")
-        found = {"file": self.path.name, "sha256": self._seen.hexdigest(), "rows": self.rows}
-        found["format"] = self.path.suffix.removeprefix(".")
-        if values is not None:
-            found["sensitive"] = {key: values[key] for key in ("file", "sha256", "rows")}
-        return found | ({"formulas": "escaped"} if self._csv and self._how == "escape" else {})
-
-    def refuse_more(self) -> None:
-        """Refuse a finished Parquet file that holds more than its cells: written anew, these have the same bytes."""
-        if self._csv:
-            return
-        again = self._parts / "again"
-        written = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
-        with spilling():
-            written.sink_parquet(again, row_group_size=_GROUP)
-        with again.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != self._seen.hexdigest():
-                raise GateError("The Parquet file holds more than its cells, so it is not published: run again.")
-        again.unlink()
-
-    @property
-    def given(self) -> pl.LazyFrame:
-        """The rows as they were given."""
-        files = [self._parts / f"{number:08d}.arrow" for number in range(self._number)]
-        return pl.scan_ipc(files, glob=False, hive_partitioning=False)
-
-    @property
-    def judged(self) -> pl.LazyFrame:
-        """The same with all texts one by one."""
-        return self.given.with_columns(pl.col(self._texts).cast(pl.String))
-
-    def _told(self) -> pl.LazyFrame:
-        """The same for whoever takes one batch after the other: texts are looked up, which is faster than a cast."""
-        schema = self.judged.collect_schema()
-
-        def batches(columns: object, predicate: object, rows: object, size: object) -> Iterator[pl.DataFrame]:
-            for number in range(self._number):
-                yield _texts(read_part(self._parts / f"{number:08d}.arrow"))
-
-        return register_io_source(batches, schema=schema)
-
-    @property
-    def _csv(self) -> bool:
-        return self.path.suffix == ".csv"
-
-
-def _texts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with their texts one by one."""
-    return rows.with_columns(
-        column.dtype.categories.gather(column.to_physical()).alias(column.name)
-        for column in rows.iter_columns()
-        if isinstance(column.dtype, pl.Enum)
-    )
 
 
 def log_of(recipe: Recipe) -> str | None:

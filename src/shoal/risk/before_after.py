@@ -8,65 +8,51 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.data.classes import Cells, Grouped, RowIds, Together
+from shoal.data.classes import Cells, Grouped, Nodes, RowIds, Together
 from shoal.data.column import file_columns
 from shoal.data.domain import Domain, distinct
+from shoal.data.hierarchy import ROOT
 from shoal.data.rows import Frequency, Rows, with_codes
-from shoal.data.table import Table
-from shoal.data.texts import is_held, is_text, told
-from shoal.data.value_index import number_cells
-from shoal.kernels.grouping import group_rows, number_keys
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.kinds import Trait
-from shoal.recoding.publish import Published
+from shoal.recoding.publish import Publishing
 from shoal.recoding.recoded import Released
 from shoal.registry import load
 from shoal.results import Risk
 from shoal.risk.attackers import confidence, homogeneous, marketer_figures, prosecutor_figures
-from shoal.risk.classes import Classes, every_cell, group_table, homogeneous_share, people
+from shoal.risk.classes import Classes, every_cell, homogeneous_share
 from shoal.risk.exposure import by_column, journalist, shape
 
 _THRESHOLD = 0.2
-_STAR = "*"
 
 
-def before_and_after(released: Released, published: Published) -> dict[str, Any]:
-    """Figures of prosecutor and marketer by quasi-identifiers: as they were read, and as they are published.
+def before_and_after(released: Released, *, cells: bool = True) -> dict[str, Any]:
+    """Compute the figures of prosecutor and marketer by quasi-identifiers as they were read and as they are published.
 
     Those of the journalist where the population is known; under ``classes`` how large classes are, under ``columns``
     what each quasi-identifier adds. Beside them, how far a class tells sensitive values; of the release where its
-    records show them as they are. Counterfeits, the last rows of the table, and rows that are starred throughout are
-    nobody. Private: the first says something about suppressed people.
+    records show them as they are. Counterfeits, the last rows, and rows that are starred throughout are nobody.
+    Private: the first says something about suppressed people.
+
+    Parameters
+    ----------
+    cells
+        Whether memory holds the frequency table; without it nothing is known of what was before.
     """
-    table = released.table
-    real = table.n - table.counterfeits
-    columns = [name for column in table.quasi for name in file_columns(column) if name in published.frame.columns]
-    shown = _alike(published.frame.select(columns))
-    kept = published.source < real
-    if all(is_text(kind) for kind in published.frame.dtypes):
-        kept &= ~_starred(published.frame)
-    names = list(table.schema.sensitive)
-    told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.written]
-    # Opened anew, so that the cells, which are nearly as many as the rows, are gone with the figures.
-    rows = load("engine", "memory")().open(table)
-    cells = None if table.counterfeits else rows.frequency([])
-    if cells is None:
-        before, read_sizes = _figures(table, group_table(table)[0][:real], np.arange(real), names)
-    else:
-        before, read_sizes = _counted(rows, every_cell(cells.rows.size), cells.sizes, names)
-    after, shown_sizes = _figures(table, shown[kept], published.source[kept], told)
-    return _beside(released, cells, {"before": before, "after": after}, {"before": read_sizes, "after": shown_sizes})
-
-
-def _starred(frame: pl.DataFrame) -> np.ndarray:
-    """Rows that hold a star in every column, all of which are text."""
-    starred = np.ones(frame.height, dtype=bool)
-    for column in frame.iter_columns():
-        if is_held(column.dtype) and _STAR not in column.dtype.categories:  # type: ignore[attr-defined]
-            return np.zeros(frame.height, dtype=bool)
-        starred &= (told(column) == _STAR).fill_null(False).to_numpy()
-    return starred
+    names = list(released.domain.schema.sensitive)
+    # Groups have quasi-identifiers as they were read, and no sensitive value beside any of them.
+    told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.changed]
+    now, are = _counted(released.rows, _real(released, _looking_alike(released)), told)
+    if not cells:
+        return _beside(released, None, {"before": {}, "after": now}, {"before": None, "after": are})
+    # Known anew, so that the cells, which are nearly as many as the rows, are gone with the figures.
+    rows = released.rows.knowing(released.domain)
+    frequency = rows.frequency([])
+    was, were = _counted(rows, _real(released, every_cell(frequency.rows.size)), names)
+    # Counterfeits are among the cells.
+    known = None if released.counterfeits else frequency
+    return _beside(released, known, {"before": was, "after": now}, {"before": were, "after": are})
 
 
 def _beside(
@@ -85,51 +71,45 @@ def _beside(
     }
 
 
-def _alike(frame: pl.DataFrame) -> np.ndarray:
-    """The same number for rows that look the same."""
-    if not frame.width:
-        return np.zeros(frame.height, dtype=np.int64)
-    numbers = [_numbers(column).astype(np.int32) for column in frame.iter_columns()]
-    return group_rows(np.stack(numbers), np.array([int(one.max(initial=0)) + 1 for one in numbers]))[0]
+def _real(released: Released, classes: Grouped) -> Grouped:
+    """Leave the rows that the method made up out of classes."""
+    if not released.counterfeits or isinstance(classes, Nodes):  # whose method makes no rows up
+        return classes
+    n = released.domain.n
+    left = classes.without(np.arange(n - released.counterfeits, n))
+    return left.keep(released.rows.stats(left, []).rows > 0)
 
 
-def _numbers(cells: pl.Series) -> np.ndarray:
-    """The same number for equal cells."""
-    if is_held(cells.dtype):
-        return (cells.to_physical().cast(pl.Int32) + 1).fill_null(0).to_numpy()
-    found = number_cells(cells)
-    assert found is not None  # as many as there are
-    return found[0]
+def _looking_alike(released: Released) -> Grouped:
+    """Class the released rows by how their quasi-identifiers look; those of nothing but stars are in no class."""
+    if released.made.has(Trait.GROUPS):
+        return _exactly_alike(released)
+    schema, classes = released.domain.schema, released.classmap
+    merged = any(one.column.cells == "representative" for one in released.cells.values())
+    if not released.made.generalises or not (merged or set(schema.released) <= set(schema.quasi)):
+        return classes
+    nothing = pl.Series([None] * classes.groups, dtype=pl.String)
+    frame = Publishing(released, "drop").frame(np.arange(classes.groups), lambda name: nothing)
+    shown = frame.select(name for column in released.domain.quasi for name in file_columns(column))
+    starred = shown.select(pl.all_horizontal(pl.all().cast(pl.String) == ROOT).fill_null(False)).to_series().to_numpy()
+    if shown.width < frame.width:  # other columns are no stars
+        starred = np.zeros_like(starred)
+    if isinstance(classes, Nodes) or not merged:  # of which no two look the same
+        return classes.keep(~starred)
+    number = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int32) - 1
+    of = np.append(np.where(starred, -1, number), -1).astype(np.int32)
+    groups = int(number.max(initial=-1)) + 1
+    if isinstance(classes, RowIds):
+        found: Cells | RowIds = RowIds(of[classes.ids], groups)
+    else:
+        found = Cells(of[classes.of], groups, classes.gone)
+    return found.keep(np.bincount(number[~starred], minlength=groups) > 0)
 
 
-def counted_before_and_after(released: Released, *, cells: bool = True) -> dict[str, Any]:
-    """The same by whoever counts the rows of a release.
-
-    Parameters
-    ----------
-    cells
-        Whether memory holds the frequency table; without it nothing is known of what was before.
-    """
-    rows, names = released.rows, list(released.domain.schema.sensitive)
-    if not cells:
-        told = [name for name in names if name not in released.changed]
-        after, sizes = _counted_classes(released, released.classmap, told)
-        return _beside(released, None, {"before": {}, "after": after}, {"before": None, "after": sizes})
-    frequency = rows.frequency([])
-    before = every_cell(frequency.rows.size)
-    # Groups have quasi-identifiers as they were read, and no sensitive value beside any of them.
-    groups = released.made.has(Trait.GROUPS)
-    told = [] if groups else [name for name in names if name not in released.changed]
-    alike = _looking_alike(released, before) if groups else released.classmap
-    was, were = _counted(rows, before, frequency.sizes, names)
-    now, are = _counted_classes(released, alike, told)
-    return _beside(released, frequency, {"before": was, "after": now}, {"before": were, "after": are})
-
-
-def _looking_alike(released: Released, cells: Cells) -> Grouped:
-    """Released rows of equal quasi-identifiers as classes, where these are published as they are."""
+def _exactly_alike(released: Released) -> Grouped:
+    """Class the released rows by equal quasi-identifiers, where these are published as they are."""
     if not released.n_suppressed:
-        return cells
+        return every_cell(released.rows.frequency([]).rows.size)
     assert isinstance(released.classmap, RowIds)
     kept = np.flatnonzero(released.classmap.ids >= 0)
     quasi = released.domain.quasi
@@ -140,40 +120,15 @@ def _looking_alike(released: Released, cells: Cells) -> Grouped:
     return RowIds(ids, found.shape[1])
 
 
-def _counted_classes(
-    released: Released, classes: Grouped, sensitive: Sequence[str]
-) -> tuple[dict[str, Risk], np.ndarray | None]:
-    """Figures of released rows; none where there are none."""
-    if not released.n_classes:
-        return {}, None
-    return _counted(released.rows, classes, released.rows.stats(classes, []).sizes, sensitive)
-
-
 def _counted(
-    rows: Rows, classes: Grouped, sizes: np.ndarray, sensitive: Sequence[str]
-) -> tuple[dict[str, Risk], np.ndarray]:
-    """Figures of classes of so many people."""
-    found = Classes(sizes=sizes)
-    figures = prosecutor_figures(found, _THRESHOLD) | marketer_figures(found, {})
-    return figures | _known(rows, classes, sensitive) if sensitive else figures, sizes
-
-
-def _figures(
-    table: Table, ids: np.ndarray, rows: np.ndarray, sensitive: Sequence[str]
+    rows: Rows, classes: Grouped, sensitive: Sequence[str]
 ) -> tuple[dict[str, Risk], np.ndarray | None]:
-    if not ids.size:
+    """Figures of classes, and their sizes in people; none where there are no classes."""
+    if not classes.groups:
         return {}, None
-    numbers, first, counts = number_keys(ids.astype(np.uint64))
-    if table.subjects is not None:
-        counts = people(numbers, table.subjects[rows], table.n_subjects, first.size)
-    classes = Classes(sizes=counts.astype(np.int64))
-    found = prosecutor_figures(classes, _THRESHOLD) | marketer_figures(classes, {})
-    if not sensitive:
-        return found, classes.sizes
-    of_row = np.full(table.n, -1, dtype=np.int32)
-    of_row[rows] = numbers
-    rows_of = load("engine", "memory")().open(table)
-    return found | _known(rows_of, RowIds(of_row, first.size), sensitive), classes.sizes
+    found = Classes(sizes=rows.stats(classes, []).sizes)
+    figures = prosecutor_figures(found, _THRESHOLD) | marketer_figures(found, {})
+    return figures | _known(rows, classes, sensitive) if sensitive else figures, found.sizes
 
 
 def _known(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, Risk]:
@@ -201,15 +156,15 @@ def _known(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, 
 _FOUND, _AMONG = "prosecutor-max", "journalist-max"
 
 
-def risk_facts(released: Released, published: Published) -> dict[str, Any]:
-    """The risk before and after, and of a sample what it does to it."""
-    found = before_and_after(released, published)
-    return {"risk": found, **drawn_facts(released.domain, found)}
+def risk_facts(released: Released, *, cells: bool = True) -> dict[str, Any]:
+    """Compute the risk before and after, and of a sample what drawing it does to the risk.
 
-
-def counted_facts(released: Released, *, cells: bool) -> dict[str, Any]:
-    """The same where an engine keeps the rows."""
-    found = counted_before_and_after(released, cells=cells)
+    Parameters
+    ----------
+    cells
+        Whether memory holds the frequency table.
+    """
+    found = before_and_after(released, cells=cells)
     return {"risk": found, **drawn_facts(released.domain, found)}
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from shoal.data.coding import canonical_text, code_numbers, infer_type
 from shoal.data.column import FLAT, INTERVAL, Column
+from shoal.data.domain import Domain
 from shoal.data.hierarchy import MISSING
 from shoal.data.table import Table, iso_dates
 from shoal.data.workload import Cuts, Workload, boundary_cuts, changes
@@ -139,14 +140,14 @@ class Preferences:
         return {"weights": dict(self.weights), "cuts": cuts}
 
 
-def preference_facts(table: Table, preferred: Table) -> dict[str, Any]:
+def preference_facts(domain: Domain, preferred: Domain) -> dict[str, Any]:
     """What a workload came to, as plain data for the evidence; nothing without one."""
-    if table.domain.workload is None:
+    if domain.workload is None:
         return {}
-    times = preferred.domain.quasi_weights / table.domain.quasi_weights
-    weights = dict(zip(table.schema.quasi, times.tolist(), strict=True))
-    found = Preferences(weights, preferred.domain.cuts)
-    return {"workload": {"declared": table.domain.workload.parameters(), **found.plain()}}
+    times = preferred.quasi_weights / domain.quasi_weights
+    weights = dict(zip(domain.schema.quasi, times.tolist(), strict=True))
+    found = Preferences(weights, preferred.cuts)
+    return {"workload": {"declared": domain.workload.parameters(), **found.plain()}}
 
 
 def with_preferences(table: Table) -> Table:

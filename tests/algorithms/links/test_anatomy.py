@@ -20,7 +20,7 @@ from shoal.data.keys import Keys
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.recipe.source import read
 from shoal.recoding.recodings import Bucketed
-from shoal.release.run import anonymize, verify_release
+from shoal.release.entry import anonymize, verify_release
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.lattice.lattices import cases as tree_cases
 from tests.strategies import frames

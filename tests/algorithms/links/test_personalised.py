@@ -26,7 +26,7 @@ from shoal.models.feasibility import vacuous
 from shoal.models.personalised import Personalised
 from shoal.recipe.source import read
 from shoal.recoding.recodings import Subtree
-from shoal.release.run import anonymize, verify_release
+from shoal.release.entry import anonymize, verify_release
 from shoal.verify.terms.personalised import breach_probabilities
 from tests.algorithms.lattice.lattices import Case, tree
 from tests.test_adult import COLUMNS, QUASI

@@ -24,7 +24,7 @@ from shoal.recoding.cover import not_suppressed
 from shoal.recoding.kinds import Kind, Trait
 from shoal.registry import load, make, names, working
 from shoal.release.compare.figures import attack_figures
-from shoal.release.run import anonymize
+from shoal.release.entry import anonymize
 from shoal.results import Release
 from shoal.risk.attacks.base import AttackResult
 from shoal.risk.attacks.limits import check_limits, class_risks

@@ -24,7 +24,7 @@ from shoal.release.compare.points import Grid, Point, Task, has_classes
 from shoal.release.compare.result import Comparison, Entry
 from shoal.release.compare.source import open_source
 from shoal.release.compare.sweep import Progress, Scene, Work, open_work, sweep
-from shoal.release.run import Given
+from shoal.release.entry import Given
 from shoal.risk.attacks.limits import RISKS, attacks_of, known_limits
 
 

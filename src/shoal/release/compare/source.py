@@ -17,29 +17,30 @@ import polars as pl
 from shoal.data.domain import Domain
 from shoal.data.keys import Keys
 from shoal.data.table import Table
+from shoal.engines.base import Capability
 from shoal.engines.external_rows import KeptRows
-from shoal.engines.store import StoredRows
 from shoal.errors import ParameterError, RecipeError
 from shoal.io.evidence import row_bytes
 from shoal.recipe.recipe import Recipe
 from shoal.recoding.publish import Publishing
 from shoal.registry import load, make
 from shoal.release.attack_case import SAMPLE, Sampling, attackable, refuse_unattackable
-from shoal.release.capabilities import refuse_unserved
+from shoal.release.capabilities import require
 from shoal.release.compare.figures import attack_figures
 from shoal.release.compare.points import DONE, EMPTY, Outcome, Point, Task, attempt, says_nothing
 from shoal.release.compare.sweep import Scene, source_hash
-from shoal.release.run import (
-    Judged,
-    Progress,
+from shoal.release.entry import (
     anonymize_table,
     judged_release,
     keeps_rows,
     memory_of,
     opened,
+    plan_of,
     read_recipe_source,
-    stream_of,
 )
+from shoal.release.prepare import Judged, Progress
+from shoal.release.publish import publish
+from shoal.release.sinks import Elsewhere
 from shoal.risk.attacks.base import AttackResult
 from shoal.risk.attacks.case import AttackCase
 from shoal.risk.attacks.limits import RISKS, check_limits
@@ -106,10 +107,10 @@ class Kept:
             return False
         try:
             asked = {"algorithm": dict(point.algorithm), "models": [dict(spec) for spec in point.models], "limits": {}}
-            refuse_unserved(self.recipe.model_copy(update=asked), method)
+            require(self.recipe.model_copy(update=asked), method)
         except RecipeError:
             return False
-        fits = not isinstance(rows, StoredRows) or rows.domain.n <= rows.most(memory_of(self.recipe))
+        fits = Capability.LOAD not in rows.capabilities or rows.domain.n <= rows.most(memory_of(self.recipe))
         return bool(method.from_cells or method.in_parts or fits)
 
     def stamp(self, keys: Keys) -> str:
@@ -156,9 +157,9 @@ class Kept:
         method, models = make("algorithm", point.algorithm), [make("model", spec) for spec in point.models]
         # What a comparison acknowledges goes before what its recipe does, as for points in memory.
         recipe = self.recipe.model_copy(update={"acknowledge": list(task.settings["acknowledge"])})
-        stream = stream_of(recipe, self.rows, method, models, keys, self.step)
+        stream = plan_of(recipe, self.rows, method, models, keys, self.step)
         judged = stream.judged()
-        manifest, _ = judged.gated(lambda frame: None)
+        manifest = publish(judged, Elsewhere("The rows of a point are not kept.")).manifest
         seconds = time.perf_counter() - started
         released, evidence = judged.released, judged.evidence
         sizes = self.rows.stats(released.classmap, []).sizes

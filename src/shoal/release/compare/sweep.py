@@ -28,8 +28,8 @@ from shoal.kernels.cores import use_cores
 from shoal.recipe.recipe import Recipe
 from shoal.registry import VERSION
 from shoal.release.compare.points import FAILED, Outcome, Point, Task, run_point
-from shoal.release.run import Progress as run_Progress
-from shoal.release.run import anonymize, anonymize_table, read_recipe_source
+from shoal.release.entry import anonymize, anonymize_table, read_recipe_source
+from shoal.release.prepare import Progress as run_Progress
 from shoal.results import Release
 from shoal.utility.classifiers import Classifiers
 from shoal.utility.count_queries import answer, summarise

@@ -30,10 +30,17 @@ def refuse_over_limits(limits: Mapping[str, Any], release: Release) -> list[Atta
     known_limits(limits, RISKS)
     wanted = attacks_of(limits)
     results = attack(release, only=wanted) if wanted else []
-    broken = check_limits(limits, results, class_risks(release))
+    refuse_broken(limits, results, class_risks(release))
+    return results
+
+
+def refuse_broken(
+    limits: Mapping[str, Any], results: Sequence[AttackResult], risks: Mapping[str, float | None]
+) -> None:
+    """Refuse a release that exceeds its limits."""
+    broken = check_limits(limits, results, risks)
     if broken:
         raise GateError(f"The release exceeds its limits, so nothing is written: {' '.join(broken)}")
-    return results
 
 
 def class_risks(release: Release) -> dict[str, float | None]:
@@ -50,7 +57,11 @@ def class_risks(release: Release) -> dict[str, float | None]:
     people = classes[there]
     if table.subjects is not None:
         people = np.unique(people * table.n_subjects + table.subjects[real][there]) // table.n_subjects
-    sizes = np.unique(people, return_counts=True)[1]
+    return size_risks(np.unique(people, return_counts=True)[1])
+
+
+def size_risks(sizes: np.ndarray) -> dict[str, float | None]:
+    """The largest and the mean chance to find somebody in classes of so many people."""
     if not sizes.size:
         return dict.fromkeys(RISKS, 0.0)
     return {"prosecutor_max": float(1.0 / sizes.min()), "prosecutor_mean": float(sizes.size / sizes.sum())}

@@ -37,7 +37,10 @@ from shoal.release.compare.result import comparison_data
 from shoal.release.compare.run import compare
 from shoal.release.compare.source import HOLD_OUT, attack_data, kept_case, recipe_case
 from shoal.release.dossier import report
-from shoal.release.run import Judged, anonymize_recipe, judged_release, keeps_rows, open_rows, refuse_unkept, run
+from shoal.release.entry import judged_release, keeps_rows, open_rows
+from shoal.release.prepare import Judged
+from shoal.release.run import anonymize_recipe, run
+from shoal.release.secrets import refuse_unkept
 from shoal.results import Release
 from shoal.risk.assess import assess
 from shoal.risk.attacks.run import run_attacks

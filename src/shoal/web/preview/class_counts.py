@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.release.run import open_rows
+from shoal.release.entry import open_rows
 from shoal.web.preview.cache import remembered, turn
 from shoal.web.preview.place import Place, carried_recipe
 from shoal.web.preview.sandbox import apart

@@ -13,7 +13,7 @@ from shoal.recipe.edit import with_section
 from shoal.recipe.recipe import parse_recipe
 from shoal.recipe.source import settled
 from shoal.registry import make
-from shoal.release.run import open_rows
+from shoal.release.entry import open_rows
 from shoal.utility.research_rules import Constraint
 from shoal.utility.research_table import researched, table_warnings, valued_levels
 from shoal.web.preview.cache import remembered
