@@ -47,7 +47,7 @@ def test_a_link_to_a_folder_is_refused(target: str, pattern: str, tmp_path: Path
 
 def test_a_folder_that_a_pattern_ends_at_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "2024/a.csv", tmp_path / "x.csv")
-    with pytest.raises(InputError, match=r"'2024' in '.*' is a folder: name it, or write '\*\*' for files of any depth"):
+    with pytest.raises(InputError, match=r"'2024' in '.*' is a folder: name it, or write '\*\*'"):
         files_of(tmp_path / "*")
     assert found(tmp_path, "**") == ["2024/a.csv", "x.csv"]
 

@@ -1,7 +1,7 @@
 """Find the files that a path, a folder or a pattern names, and refuse places among them for our own files.
 
 Below what was named, names that begin with '.' or '_' are hidden, as Spark and Hive have it: such are copies that
-editors keep, and what unfinished jobs leave. Nothing else is left out silently, and what would be read twice is refused.
+editors keep, and what unfinished jobs leave. Nothing else is left out silently, and no file is read twice.
 """
 
 from __future__ import annotations
