@@ -7,7 +7,7 @@ editors keep, and what unfinished jobs leave. Nothing else is left out silently,
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -117,35 +117,45 @@ def _search(path: Path) -> Found:
     hidden = 0
     while waiting:
         folder, patterns = waiting.pop()
-        _refuse_table(path, folder)
-        try:
-            with os.scandir(folder) as listed:
-                entries = sorted(listed, key=lambda entry: entry.name)
-        except OSError as error:
-            raise _refusal(path, folder, f"cannot be looked into ({error.strerror}): see to its rights") from None
-        for entry in entries:
-            place, left = folder / entry.name, _left(patterns, entry.name)
+        for entry, left in _matching(path, folder, patterns):
+            place = folder / entry.name
             is_folder, is_file = _kind_of(entry)
             wanted = _is_done(left) and (not whole or place.suffix.lower() in ENDINGS)
-            if not left:
-                continue
             # The folder of a partition is not hidden, whatever its column is called.
             if is_hidden(entry.name) and not (is_folder and entry.name.startswith("_") and "=" in entry.name):
                 hidden += is_folder or wanted
-            elif is_folder and entry.is_symlink():
-                raise _refusal(path, place, "is a link to a folder: name the folder that it leads to")
-            elif is_folder and (deeper := left - {()}):
-                waiting.append((place, deeper))
             elif is_folder:
-                raise _refusal(path, place, "is a folder: name it, or write '**' for files of any depth")
-            elif not is_file and (wanted or entry.is_symlink()):
-                words = "is neither a file nor a folder that is there and open to us: mend or remove it"
-                raise _refusal(path, place, words)
+                waiting.append((place, _deeper(path, place, left)))
             elif is_file and wanted:
                 _refuse_twice(path, place, known)
                 _refuse_release(path, place)
                 files.append(place)
+            elif not is_file and (wanted or entry.is_symlink()):
+                words = "is neither a file nor a folder that is there and open to us: mend or remove it"
+                raise _refusal(path, place, words)
     return Found(sorted(files), hidden)
+
+
+def _matching(path: Path, folder: Path, patterns: set[Pattern]) -> Iterator[tuple[os.DirEntry[str], set[Pattern]]]:
+    """List what patterns match in a folder, with what is left of the patterns."""
+    _refuse_table(path, folder)
+    try:
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError as error:
+        raise _refusal(path, folder, f"cannot be looked into ({error.strerror}): see to its rights") from None
+    for entry in entries:
+        if left := _left(patterns, entry.name):
+            yield entry, left
+
+
+def _deeper(path: Path, place: Path, left: set[Pattern]) -> set[Pattern]:
+    """Return what patterns ask for in a folder, which is no link and not what they end at."""
+    if place.is_symlink():
+        raise _refusal(path, place, "is a link to a folder: name the folder that it leads to")
+    if not (deeper := left - {()}):
+        raise _refusal(path, place, "is a folder: name it, or write '**' for files of any depth")
+    return deeper
 
 
 def _refuse_twice(path: Path, place: Path, known: dict[object, Path]) -> None:
