@@ -39,78 +39,24 @@ _HOMES = {
     "Release": "shoal.results",
     "ColumnSpec": "shoal.data.schema",
     "Workload": "shoal.data.workload",
-    "Mondrian": "shoal.algorithms.mondrian",
-    "Auto": "shoal.algorithms.auto",
-    "NoAlgorithm": "shoal.algorithms.none",
-    "Optimal": "shoal.algorithms.lattice.optimal",
-    "Samarati": "shoal.algorithms.lattice.samarati",
-    "Incognito": "shoal.algorithms.lattice.incognito",
     "value_levels": "shoal.utility.research_table",
     "values_csv": "shoal.recipe.research_values",
-    "ResearchGlobal": "shoal.algorithms.research.methods",
-    "ResearchLocal": "shoal.algorithms.research.methods",
-    "ResearchHybrid": "shoal.algorithms.research.methods",
-    "ResearchClusters": "shoal.algorithms.research.clusters",
-    "ResearchDistributed": "shoal.algorithms.research.distributed",
-    "RPlusTree": "shoal.algorithms.r_tree",
-    "KOptimize": "shoal.algorithms.blocks.k_optimize",
-    "SetPartition": "shoal.algorithms.blocks.set_partition",
-    "Genetic": "shoal.algorithms.blocks.genetic",
-    "TopDownSubtree": "shoal.algorithms.subtree",
-    "KMembers": "shoal.algorithms.cluster.k_members",
-    "KMembersP": "shoal.algorithms.cluster.k_members",
-    "BottomUp": "shoal.algorithms.cluster.local_recoding",
-    "TopDown": "shoal.algorithms.cluster.local_recoding",
-    "AlphaK": "shoal.algorithms.cluster.alpha_k",
-    "TOC": "shoal.algorithms.cluster.toc",
-    "UPC": "shoal.algorithms.cluster.upc",
-    "RandomAnonymisation": "shoal.algorithms.links.random",
-    "Graded": "shoal.algorithms.links.pseudonyms",
-    "ValueMapping": "shoal.algorithms.links.pseudonyms",
-    "TableTransform": "shoal.algorithms.links.pseudonyms",
-    "Anatomy": "shoal.algorithms.links.anatomy",
-    "LocalSuppression": "shoal.algorithms.local_suppression",
-    "Noise": "shoal.algorithms.links.noise",
-    "Pram": "shoal.algorithms.links.pram",
-    "RecordSwapping": "shoal.algorithms.links.swapping",
-    "Shuffling": "shoal.algorithms.links.noise",
-    "Swapping": "shoal.algorithms.links.swapping",
-    "Condensation": "shoal.algorithms.links.microaggregation",
-    "Microaggregation": "shoal.algorithms.links.microaggregation",
-    "PersonalisedAnonymity": "shoal.algorithms.links.personalised",
-    "MInvariant": "shoal.algorithms.m_invariance",
-    "KAnonymity": "shoal.models.size",
-    "DistinctL": "shoal.models.diversity",
-    "EntropyL": "shoal.models.diversity",
-    "RecursiveCL": "shoal.models.diversity",
-    "PSensitive": "shoal.models.diversity",
-    "KMAnonymity": "shoal.models.size",
-    "KWildcard": "shoal.models.size",
-    "KMap": "shoal.models.size",
-    "DeltaPresence": "shoal.models.size",
-    "TCloseness": "shoal.models.closeness",
-    "BetaLikeness": "shoal.models.closeness",
-    "DeltaDisclosure": "shoal.models.closeness",
-    "AlphaKSimple": "shoal.models.diversity",
-    "AlphaKGeneral": "shoal.models.diversity",
-    "AlphaKComplete": "shoal.models.diversity",
-    "KE": "shoal.models.numeric",
-    "Variance": "shoal.models.numeric",
-    "EpsM": "shoal.models.numeric",
-    "MaxRange": "shoal.models.numeric",
-    "RangeDiversity": "shoal.models.ranges",
-    "RangeConfidence": "shoal.models.ranges",
-    "WorstGroupUtility": "shoal.models.ranges",
-    "Personalised": "shoal.models.personalised",
-    "MInvariance": "shoal.models.personalised",
+    "ShoalError": "shoal.errors",
+    "VERSION": "shoal.registry",
 }
-_ALSO = {"ShoalError": "shoal.errors", "VERSION": "shoal.registry"}
 
-__all__ = [*_HOMES, *_ALSO]
+
+def _homes() -> dict[str, str]:
+    """Return where every public name is: those above, and the classes of our algorithms and models."""
+    from shoal.registry import classes
+
+    return {**_HOMES, **classes("algorithm"), **classes("model")}
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name) or _ALSO.get(name)
+    if name == "__all__":
+        return list(_homes())
+    home = _HOMES.get(name) or _homes().get(name)
     if home is None:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")
     module, _, attribute = home.partition(":")
@@ -118,4 +64,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_homes())

@@ -216,6 +216,12 @@ def names(kind: str) -> list[str]:
     return [name for name, entry in _table(kind).items() if not entry.fault]
 
 
+def classes(kind: str) -> dict[str, str]:
+    """Return the module of each class of ours of one kind, by the name of the class."""
+    targets = (entry[0].partition(":") for entry in _TABLE[kind].values() if PROGRAM not in entry)
+    return {attribute: module for module, _, attribute in targets}
+
+
 def summary(kind: str, name: str) -> str:
     """The one-line description of a name; a plug-in says it itself, so that it is loaded."""
     entry = _entry(kind, name)

@@ -67,16 +67,13 @@ def test_hidden_files_below_a_folder_are_no_part_of_it(kind: str, tmp_path: Path
     assert files_of(tmp_path / f"src/*.{kind}") == [tmp_path / f"src/a.{kind}"]
 
 
-def test_who_spells_a_hidden_name_means_it(tmp_path: Path) -> None:
+def test_a_hidden_folder_that_is_named_is_read(tmp_path: Path) -> None:
     for name in ["a", *HIDDEN]:
         put(tmp_path / f"_src/{name}.csv", people())
-    for pattern, found in {
-        "_b.csv": ["_b"], "_*.csv": ["_b"], "[_a]*.csv": ["_b", "a"], ".*.csv": [".c"], "*/_d.csv": ["deep/_d"],
-        "_temporary": ["_temporary/0/a"], "_temporary/*/*.csv": ["_temporary/0/a"], "**/_*.csv": ["_b", "deep/_d"],
-    }.items():  # fmt: skip
-        assert files_of(tmp_path / "_src" / pattern) == [tmp_path / f"_src/{one}.csv" for one in found], pattern
+    for path, found in {"_b.csv": ["_b"], "_temporary": ["_temporary/0/a"], ".": ["a"]}.items():
+        assert files_of(tmp_path / "_src" / path) == [tmp_path / f"_src/{one}.csv" for one in found], path
     with pytest.raises(InputError, match="names that begin with '.' or '_' are left out"):
-        files_of(tmp_path / "_src/_temporary/*/_*")
+        files_of(tmp_path / "_src/_*.csv")
 
 
 def test_people_in_a_hidden_copy_are_not_counted_twice(tmp_path: Path) -> None:
@@ -171,7 +168,7 @@ def test_spark_leaves_out_what_others_leave_out_and_says_so_of_what_is_named(
 ) -> None:
     put(tmp_path / f"src/a.{kind}", people())
     put(tmp_path / f"src/_b.{kind}", people(100, 8))
-    for named in (f"src/_b.{kind}", f"src/[_a]*.{kind}", f"{(tmp_path / 'src').as_uri()}/_b.{kind}"):
+    for named in (f"src/_b.{kind}", f"{(tmp_path / 'src').as_uri()}/_b.{kind}"):
         code, sentence, _ = outcome(recipe_for(tmp_path, named), "spark")
         assert code == 2
         assert "Spark leaves out files whose names begin with '.' or '_'" in sentence
@@ -189,7 +186,7 @@ def test_an_address_of_this_machine_is_looked_at_as_a_path(scheme: str, tmp_path
     assert looked is not None
     assert (looked.name, looked.paths) == ("a%20b", [tmp_path / "src/a%20b/people.parquet"])
     put(tmp_path / "src/_delta_log/0.parquet", people())
-    with pytest.raises(InputError, match="is, or is part of, a table of Delta"):
+    with pytest.raises(InputError, match="is, or is part of, a Delta"):
         _looked(recipe)
     assert _looked(load_recipe(recipe_for(tmp_path, "hdfs://there/src"))) is None
 

@@ -13,15 +13,13 @@ import pytest
 
 from shoal.errors import InputError, ShoalError
 from shoal.vault import forms, interpret
-from shoal.vault.protocol import conditions, printed, rules_trees, submission, tables
-from shoal.vault.protocol import conditions as figures
-from shoal.vault.protocol import tables as blocks
+from shoal.vault.protocol import conditions, rules_trees, submission, tables
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.decision import Policy, examine
-from shoal.vault.protocol.printed import read_printed
 from shoal.vault.protocol.recount import Counter
 from shoal.vault.protocol.statements import Released
 from shoal.vault.protocol.submission import FORMS, Submission, read_results
+from shoal.vault.protocol.tables import read_centres
 
 
 @pytest.fixture(scope="module")
@@ -129,15 +127,13 @@ class _Text(str):
 
 @pytest.mark.parametrize(
     "piece",
-    ["Attribute Full Data 0 1\n", "Attribute Full Data 0 1\nage 1 2 3\n", "age .5 age\n", "age .5\n", "age sex\nF M\n",
-     "Cluster means:\n", "Cluster means:\nage\n1 2\n", "age\n1.25\n7\n", "sex\nF M\n1 2\n", "age sex\n1 F\n\n",
-     "[[1\n"],
-)  # fmt: skip
+    ["Attribute Full Data 0 1\n", "Attribute Full Data 0 1\nage 1 2 3\n", "Attribute Full Data 0 1\n\n0 1 ( 1%)\n"],
+)
 def test_prints_are_looked_at_in_proportion_to_their_lines(tokens: Released, piece: str) -> None:
     reader, looks = Conditions(tokens), list[int]()
     for times in (100, 200):
         _Lines.looks = 0
-        read_printed(_Text(piece * times), reader)
+        read_centres(_Text(piece * times), reader)
         looks.append(_Lines.looks)
     assert looks[1] < 2.5 * looks[0]
 
@@ -182,8 +178,7 @@ HOSTILE = [
     f"age,{'_' * 900},n\n" + "1,1,1\n" * 20, "$a" * 1500,
 ]  # fmt: skip
 WHOLE = {submission._BLANKS.pattern, rules_trees._ORDERED.pattern}  # which look at no place twice
-MODULES = (blocks, conditions, figures, printed, printed, submission, rules_trees, tables, rules_trees, submission,
-           interpret, forms)  # fmt: skip
+MODULES = (conditions, submission, rules_trees, tables, interpret, forms)
 
 
 @pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))

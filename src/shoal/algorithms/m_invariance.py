@@ -160,7 +160,7 @@ class _Work:
         self.known = order[unknown_flags(column)[table.codes[on][order]] == 0]
         self.value = table.codes[on].astype(np.int64)
         self.texts = column.texts.to_list()
-        self.place = _projection(table)
+        self.place = _scale(table) @ table.quasi_codes
 
     def group(self) -> _Groups:
         """Entries of rows and counterfeits, in groups."""
@@ -278,11 +278,6 @@ class _Work:
 
 def _scale(table: Table) -> np.ndarray:
     return table.domain.quasi_weights / np.array([max(column.card - 1, 1) for column in table.quasi])
-
-
-def _projection(table: Table) -> np.ndarray:
-    """One number a row: near rows have near numbers, which is all that dealing records to buckets needs."""
-    return _scale(table) @ table.quasi_codes
 
 
 def _apart(problem: Problem, made: _Groups) -> Grouping:

@@ -278,7 +278,7 @@ def suggest(
         rows = [place for place, value in enumerate(counts) if value != MISSING]
         found.insert(_place(found), _by_company(name, known, {key: table[rows] for key, table in beside.items()}))
     made = [one for one in found if one is not None and (how is None or one.how == how)]
-    return [_with_missing(one) for one in made] if MISSING in counts else made
+    return [replace(one, hierarchy=one.hierarchy.with_missing()) for one in made] if MISSING in counts else made
 
 
 def guess_type(counts: Mapping[str, int]) -> str:
@@ -322,10 +322,6 @@ def _place(found: Sequence[Suggestion | None]) -> int:
     return 1 if found and found[0] is not None and found[0].how in ("prefix", "stems") else 0
 
 
-def _with_missing(one: Suggestion) -> Suggestion:
-    return replace(one, hierarchy=one.hierarchy.with_missing())
-
-
 def _by_date(name: str, counts: dict[str, int]) -> Suggestion | None:
     every = hierarchy_builders.dates(name, list(counts))
     levels, last = [], len(counts)
@@ -351,7 +347,7 @@ def _by_steps(name: str, counts: dict[str, int]) -> Suggestion | None:
     coarser = zip(widths[1:], tree.labels[2:-1], strict=True)
     more = "".join(f", {len(labels):,} of {plain(width)}" for width, labels in coarser)
     why = f"{len(counts):,} numbers in {steps}{more}; round steps say nothing of the people"
-    spec = {"widths": [_toml(one) for one in widths]}
+    spec = {"widths": [int(one) if one == one.to_integral_value() else float(one) for one in widths]}
     return Suggestion(column=name, how="widths", why=why, spec=spec, hierarchy=tree)
 
 
@@ -379,10 +375,6 @@ def _above(value: Decimal, width: Decimal) -> Decimal:
     """How far a value is above the next lower multiple of a width."""
     rest = EXACT.remainder(value, width)
     return rest + width if rest < 0 else rest
-
-
-def _toml(width: Decimal) -> int | float:
-    return int(width) if width == width.to_integral_value() else float(width)
 
 
 def _lopsided(name: str, counts: Mapping[str, int]) -> bool:

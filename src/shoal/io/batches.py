@@ -27,7 +27,7 @@ from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.io.cell_format import MISSING, hash_cells, normalise
 from shoal.io.csv import Layout, parse, refuse_faulty
 from shoal.io.files import extension_of, not_parquet
-from shoal.io.folders import found_at, name_of
+from shoal.io.folders import find_files, name_of
 from shoal.io.frames import clean
 from shoal.io.partitions import Partitions, partitions_of
 from shoal.io.text import Text, changed
@@ -263,7 +263,7 @@ def open_batches(
 ) -> Batches:
     """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``, as seen from a folder."""
     name, path = name_of(path, base), base / path
-    found = found_at(path)
+    found = find_files(path)
     batches = Batches(
         paths=found.files, name=name, told=found.told, partitions=partitions_of(path, found.files),
         columns=columns, separator=separator, encoding=encoding, missing_markers=missing_markers, scratch=scratch,

@@ -326,7 +326,7 @@ def _people(rng: np.random.Generator, n: int) -> pl.DataFrame:
             "education": _text(leaves(EDUCATION), education, rng.random(n) < 0.012),
             "occupation": _text(leaves(OCCUPATION), occupation, rng.random(n) < 0.015),
             "industry": _text(INDUSTRY, industry),
-            "income": _masked(income, rng.random(n) < np.where(income > 60_000, 0.04, 0.012)),
+            "income": pl.Series(income).set(pl.Series(rng.random(n) < np.where(income > 60_000, 0.04, 0.012)), None),
         }
     )
 
@@ -405,10 +405,6 @@ def _text(labels: list[str], codes: np.ndarray, missing: np.ndarray | None = Non
     """The labels of the codes, null where ``missing``."""
     index = codes if missing is None else np.where(missing, len(labels), codes)
     return pl.Series([*labels, None], dtype=pl.String)[index]
-
-
-def _masked(values: np.ndarray, missing: np.ndarray) -> pl.Series:
-    return pl.Series(values).set(pl.Series(missing), None)
 
 
 # ----------------------------------------

@@ -241,7 +241,7 @@ def recoding_kinds(mapping: Labels, hierarchy: Hierarchy | None, order: Sequence
     >>> recoding_kinds({"cat": "mammal", "dog": "mammal", "carp": "carp"}, tree, ["cat", "dog", "carp"])
     ['full-subtree', 'ordered-set-partition', 'unordered-set-partition']
     """
-    labels = {value: _frozen(label) for value, label in mapping.items()}
+    labels = {value: (label if isinstance(label, str) else frozenset(label)) for value, label in mapping.items()}
     rank = {value: place for place, value in enumerate(order)}
     _check(labels, hierarchy, rank)
     blocks: dict[str | frozenset[str], set[str]] = {}
@@ -259,10 +259,6 @@ def recoding_kinds(mapping: Labels, hierarchy: Hierarchy | None, order: Sequence
     if is_partition:
         found.append("unordered-set-partition")
     return found
-
-
-def _frozen(label: str | Collection[str]) -> str | frozenset[str]:
-    return label if isinstance(label, str) else frozenset(label)
 
 
 def _check(values: Collection[str], hierarchy: Hierarchy | None, order: Collection[str]) -> None:

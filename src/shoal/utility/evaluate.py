@@ -146,16 +146,12 @@ def reviewed(release: Release) -> dict[str, Any]:
         "findings": found,
         "distributions": _distributions(reading),
         "associations": _associations(found),
-        "notes": _notes(found),
+        "notes": [] if found else ["Whatever could be compared is published as it was, or as codes."],
     }
 
 
 def _not_reviewed(why: str) -> dict[str, Any]:
     return {"findings": [], "distributions": {}, "associations": None, "notes": [why]}
-
-
-def _notes(found: list[Finding]) -> list[str]:
-    return [] if found else ["Whatever could be compared is published as it was, or as codes."]
 
 
 def _distributions(reading: Reading) -> dict[str, Any]:

@@ -299,7 +299,7 @@ class Interpreter:
             at = self._form(line, within, 0, 0) if within in self._graded else 0
         while found := self._pattern.search(text, at):
             at = found.end()
-            if found["code"] and not self._is_name(line, found):
+            if found["code"] and not (self._is_both(line, found) and _SAID.match(line.text, found.end()) is not None):
                 self._code(line, found)
                 continue
             part = "code" if found["code"] else "name"
@@ -340,10 +340,6 @@ class Interpreter:
         except DomainError:
             line.leave(*behind_span(text, high), _NO_CODE)
         return high
-
-    def _is_name(self, line: _Line, found: re.Match[str]) -> bool:
-        """Whether what is spelt like a code is a column that something is said of, ``diag_2 = …`` beside ``diag``."""
-        return self._is_both(line, found) and _SAID.match(line.text, found.end()) is not None
 
     def _is_both(self, line: _Line, found: re.Match[str]) -> bool:
         """Whether a code is spelt like a column's name, and was not read as what its own column is compared with."""

@@ -77,7 +77,7 @@ class AlphaK(Clusterer):
         rule, k = _share_rule(problem), problem.judge.k
         one = rule.attribute
         assert one is not None
-        least = smallest_class(one, _counts(problem, one), rule.ref, k)
+        least = smallest_class(one, np.bincount(problem.table.values(one), minlength=one.card), rule.ref, k)
         parts = self.parts(problem)
         problem.progress(f"merging {problem.table.n} rows" + parts.said)
         ids, count, done = self._cluster(problem, parts, one, rule.ref, least)
@@ -127,11 +127,6 @@ def _share_rule(problem: Problem) -> Rule:
             f"The algorithm 'alpha-k' needs its model '{found[0][0].name}' on one sensitive attribute: set 'on'."
         )
     return next(rule for rule in found[0][1] if rule.op == SHARE)
-
-
-def _counts(problem: Problem, one: Attribute) -> np.ndarray:
-    """Rows of every value."""
-    return np.bincount(problem.table.values(one), minlength=one.card)
 
 
 def smallest_class(one: Attribute, counts: np.ndarray, caps: np.ndarray, k: int) -> int:

@@ -102,7 +102,7 @@ class _Search:
         while low < high:
             middle = (low + high) // 2
             self.checker.problem.progress(f"searching height {middle} of {lattice.max_height}")
-            if self._any_at(middle):
+            if any(self._check(levels) is not None for levels in self._open(middle)):
                 high = middle
             else:
                 low = middle + 1
@@ -123,9 +123,6 @@ class _Search:
                     break
         assert best is not None
         return best
-
-    def _any_at(self, height: int) -> bool:
-        return any(self._check(levels) is not None for levels in self._open(height))
 
     def _open(self, height: int) -> np.ndarray:
         """Nodes of a height that no failed node lies above, in lexicographic order."""

@@ -11,10 +11,9 @@ from shoal.params import choice
 from shoal.vault.forms import NUMBER, looks_like
 from shoal.vault.interpret import Left, Range, loose_numbers
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
-from shoal.vault.protocol.printed import read_printed
 from shoal.vault.protocol.rules_trees import Sheet, read_rules, read_tree, target_of, tree_form, with_label
 from shoal.vault.protocol.statements import GRADING, MAPPING, Condition, Figure, Released, Statement
-from shoal.vault.protocol.tables import read_csv, read_json
+from shoal.vault.protocol.tables import read_centres, read_csv, read_json
 
 # ----------------------------------------
 # Codes of a submission that stand in no statement: each is listed, so that none vanishes.
@@ -135,7 +134,7 @@ class Submission:
     Attributes
     ----------
     form
-        ``auto`` looks; ``text`` is a tree or rules, and prints of tables and centres.
+        ``auto`` looks; ``text`` is a tree or rules, and centres as Weka prints them.
     target
         The column that conclusions without one are about, such as the classes of a tree.
     aliases
@@ -179,12 +178,12 @@ def read_results(given: Submission, released: Released) -> Readings:
     elif form == "csv" or (form == "auto" and _looks_csv(stripped, reader)):
         sheet = read_csv(stripped, reader)
     else:
-        prints, text = read_printed(text, reader) if form in ("auto", "text") else (Sheet(), text)
+        centres, text = read_centres(text, reader) if form in ("auto", "text") else (Sheet(), text)
         if form == "tree" or (form != "rules" and tree_form(text) is not None):
             sheet, target = read_tree(text, reader), target or target_of(text)
         else:
             sheet = read_rules(text, reader)
-        sheet.add(prints)
+        sheet.add(centres)
         sheet.left += long
     missed = unread(sheet, released, reader)
     statements = _concluded(sheet, target, reader, released)

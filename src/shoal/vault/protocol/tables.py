@@ -1,4 +1,4 @@
-"""Tables of aggregates, rules or cluster centres: CSV with a header, or JSON."""
+"""Tables of aggregates, rules or cluster centres: CSV with a header, JSON, or the centres that Weka prints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import InputError
@@ -16,57 +15,7 @@ from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions, Heading, c
 from shoal.vault.protocol.rules_trees import Sheet, is_whole
 from shoal.vault.protocol.statements import Condition, Statement
 
-# ----------------------------------------
-# Tables as programs print them: lines of cells with blanks between, of which records are made as of CSV.
-
-
-CLUSTERS = re.compile(r"(?:cluster|centre|center|centroid)s?(?:[\s_-]*(?:id|number|no))?", re.I)
-Record = tuple[int, dict[str, str]]
-
-
-@dataclass
-class Block:
-    """A print within a text.
-
-    Attributes
-    ----------
-    records
-        Cells by the names above them, with the place of their line.
-    lines
-        Places of lines that were read, from 0.
-    left
-        What was seen and is no part of any record: place, text and why.
-    """
-
-    records: list[Record] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    left: list[tuple[int, str, str]] = field(default_factory=list)
-
-
-def columns_of(words: Sequence[str], reader: Conditions) -> list[str]:
-    """The columns that words are names of, where all are and no column is named twice; else none."""
-    found = [column for word in words if (column := reader.names.column(word)) is not None]
-    return found if len(set(found)) == len(words) else []
-
-
-def is_number(word: str) -> bool:
-    """Whether a word is a number and nothing else."""
-    return re.fullmatch(NUMBER, word) is not None
-
-
-def is_count(word: str) -> bool:
-    """Whether a word is a number of rows."""
-    return re.fullmatch(r"\d+", word) is not None
-
-
-def filled(line: str, words: list[str], width: int, before: Sequence[str]) -> list[str] | None:
-    """The words of a row as many as there are columns; pandas leaves out keys that are those of the row before."""
-    missing = width - len(words)
-    if missing > 0 and line[:1].isspace() and len(before) == width:
-        words = [*before[:missing], *words]
-    return words if len(words) == width else None
-
-
+_CLUSTERS = re.compile(r"(?:cluster|centre|center|centroid)s?(?:[\s_-]*(?:id|number|no))?", re.I)
 # Neither part can be split in more than one way, so that no name takes more steps than it has characters.
 _MEAN = re.compile(
     r"(?:mean|avg)[\s_.-]+(?:of[\s_.-]+)?(?P<behind>[^\s_.-].*)|(?P<before>.*[^\s_.-])[\s_.-]+(?:mean|avg)", re.I | re.S
@@ -96,7 +45,7 @@ def read_csv(text: str, reader: Conditions) -> Sheet:
             raise InputError(f"Line {number} has {len(row)} cells and the header {len(header)}: check the table.")
         if row:
             sheet.pieces.append((number, delimiter.join(row)))
-            record(dict(zip(header, row, strict=True)), number, reader, sheet)
+            _record(dict(zip(header, row, strict=True)), number, reader, sheet)
     return sheet
 
 
@@ -155,7 +104,7 @@ def _object(given: Mapping[str, Any], number: int, reader: Conditions, sheet: Sh
     if len(plain) < len(cells):
         sheet.leave(number, "centre", "has a name that stands beside it as well")
         return
-    record(plain, number, reader, sheet, conditions, concluded)
+    _record(plain, number, reader, sheet, conditions, concluded)
 
 
 def _triple(given: Any, reader: Conditions) -> Condition | None:
@@ -178,7 +127,7 @@ def _listed(name: str, sign: object, values: Sequence[object], reader: Condition
     return None if None in made else Condition(column, plain, tuple(one.values[0] for one in made if one is not None))
 
 
-def record(
+def _record(
     cells: Mapping[str, str],
     number: int,
     reader: Conditions,
@@ -235,19 +184,65 @@ def _of_cell(column: str, cell: str, reader: Conditions) -> list[Condition]:
     return [equal] if equal is not None else read.conditions if is_whole(read) else []
 
 
-def is_figure(name: str, reader: Conditions) -> bool:
-    """Whether cells below a name are figures that can be checked."""
-    return _heading(name, reader).figure is not None
-
-
 def _heading(name: str, reader: Conditions) -> Heading:
     """What cells below a name are, which is looked for once, however many they are."""
     found = reader.headings.get(name) if len(name) <= LONGEST_LINE else Heading("", None, None, None)
     if found is None:
-        kind = "cluster" if CLUSTERS.fullmatch(name) else "if" if name.lower() in _IF else ""
+        kind = "cluster" if _CLUSTERS.fullmatch(name) else "if" if name.lower() in _IF else ""
         kind = "then" if name.lower() in _THEN else kind
         told, mean = called(name), _MEAN.fullmatch(name)
         of = None if told or mean is None else reader.names.column(mean["behind"] or mean["before"])
         found = Heading(kind, reader.names.column(name), told or ("mean" if of else None), of)
         reader.headings[name] = found
     return found
+
+
+# ----------------------------------------
+# Cluster centres as Weka's SimpleKMeans prints them. Other printed tables are handed in as CSV or JSON.
+
+
+_WEKA = re.compile(r"^Attribute\s+Full Data(?P<clusters>(?:\s+\d+)+)\s*$")
+_SIZE = re.compile(r"\(\s*(\d+(?:\.\d+)?)\s*\)")
+_INSTANCES = re.compile(r"^\d+\s+\d+\s+\(\s*\d+%\)\s*$")
+
+
+def read_centres(text: str, reader: Conditions) -> tuple[Sheet, str]:
+    """Read the tables of centres in a text; return the text with their lines replaced by a word without meaning."""
+    lines = text.splitlines()
+    sheet, at = Sheet(), 0
+    while at < len(lines):
+        found = _WEKA.match(lines[at])
+        at = at + 1 if found is None else _read_table(lines, at, found["clusters"].split(), reader, sheet)
+    return sheet, "\n".join(lines)
+
+
+def _read_table(lines: list[str], at: int, clusters: Sequence[str], reader: Conditions, sheet: Sheet) -> int:
+    """Read one table: a line an attribute, a column a cluster, and one of all rows. Return the line behind it."""
+    start, rows, read = at, {"cluster": list(clusters)}, [at]
+    at += 1
+    sizes = _SIZE.findall(lines[at]) if at < len(lines) else []
+    if len(sizes) == len(clusters) + 1:
+        rows["n"] = sizes[1:]
+        read.append(at)
+    while at < len(lines) and lines[at].strip() and not _WEKA.match(lines[at]):
+        words = lines[at].split()
+        name = " ".join(words[: -len(clusters) - 1])
+        # Names that recur and standard deviations are listed, like all that is not read.
+        if name and name not in rows and not name.startswith("+/-"):
+            rows[name] = words[-len(clusters) :]
+            read.append(at)
+        at += 1
+    behind = at
+    # Lines up to the next table that repeat how many rows each cluster has.
+    while at < len(lines) and not _WEKA.match(lines[at]):
+        if _INSTANCES.match(lines[at]):
+            read.append(at)
+        at += 1
+    for place in read:
+        lines[place] = "(printed)"  # no list of rules is whole without them
+    sheet.leave(start + 1, "Full Data", "is about all rows, and no part of the answer")
+    for cluster in range(len(clusters)):
+        cells = {name: values[cluster] for name, values in rows.items()}
+        sheet.pieces.append((start + 1, " \t ".join(cells.values())))
+        _record(cells, start + 1, reader, sheet)
+    return behind
