@@ -77,8 +77,19 @@ void costs_with(
     }
 }
 
+// An interval column and a group's lowest and highest code in it, which may be missing, with what the ticks are computed from.
+struct Interval {
+    const double *place, *top;
+    double scale, unit;
+    i32 card, missing, first, last;
+    i64 whole;
+};
+
+// Add to `out` the ticks of an interval column's cell of a group and each of others as one.
+void add_intervals(const Interval& group, const i32* lows, const i32* highs, i64 groups, i64* out);
+
 // Add to `out` the larger of the ticks of each cell's lowest and highest code; cells without any value cost nothing.
-void add_nodes(const i32* lows, const i32* highs, const i64* ticks, i64 groups, i64* out);
+void add_nodes(const i32* lows, const i32* highs, const i64* ticks, i64 card, i64 groups, i64* out);
 
 // Add to `out` the ticks of tree cells from the lowest to the highest code of a group and each of others.
 template <class E>
@@ -101,7 +112,7 @@ void joint_nodes(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 sto
     // Ancestors of one node lie on one path: the common one of a group is the higher of those of its two ends.
     Array<i64> table(card);
     for (i64 code = 0; code < card; ++code) table[code] = common(smaller(first, code), larger(last, code));
-    if (step == 1) return add_nodes(lows, highs, &table[0], groups, &out[0]);
+    if (step == 1) return add_nodes(lows, highs, &table[0], card, groups, &out[0]);
     for (i64 h = 0; h < groups; ++h)
         if (highs[h * step] >= 0) out[h] += larger(table[lows[h * step]], table[highs[h * step]]);
 }
@@ -110,12 +121,16 @@ void joint_nodes(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 sto
 template <class E>
 void joint_column(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 stop, Span<i64> out) {
     const i64 first = ext.low(a, g), last = ext.high(a, g), missing = p.missing[a], whole = whole_of(p, a);
-    const i64 groups = stop - start;
+    const i64 groups = stop - start, card = p.card[a];
     if (groups < 1) return;
     // Pointers, because the compiler cannot tell that `out` is none of the arrays that are read.
     const i32 *lows = &ext.low(a, start), *highs = &ext.high(a, start);
     const i64 step = ext.step(ext.columns);
     if (p.kind[a] == INTERVAL) {
+        const i64 at = p.place_at[a];
+        const Interval group{
+            &p.place[at], &p.top[at], p.scale[a], p.unit[a], i32(card), i32(missing), i32(first), i32(last), whole};
+        if (step == 1) return add_intervals(group, lows, highs, groups, &out[0]);
         for (i64 h = 0; h < groups; ++h) {
             const i64 lower = smaller(first, i64(lows[h * step])), upper = larger(last, i64(highs[h * step]));
             if (upper == missing) out[h] += lower == upper ? 0 : whole;
