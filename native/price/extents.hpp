@@ -16,6 +16,8 @@ constexpr i32 NO_CODE = std::numeric_limits<i32>::max();
 template <Layout layout>
 class ExtentsOf {
 public:
+    static constexpr Layout order = layout;
+
     // All groups are empty.
     ExtentsOf(const Prices& p, i64 groups)
         : columns(p.columns()), words(p.word_at[p.columns()]), groups(groups), low_(columns * groups, NO_CODE),
@@ -24,7 +26,6 @@ public:
     i32& low(i64 a, i64 g) const { return low_[at(a, g, columns)]; }
     i32& high(i64 a, i64 g) const { return high_[at(a, g, columns)]; }
     u64& bits(i64 w, i64 g) const { return bits_[at(w, g, words)]; }
-    i64 step(i64 rows) const { return layout == Layout::COLUMNS ? 1 : rows; }  // from one group to the next, of so many rows
 
     i64 columns, words, groups;
 
@@ -42,15 +43,17 @@ using RecordExtents = ExtentsOf<Layout::GROUPS>;
 // Extents whose memory Python keeps between calls; see `Extents` in shoal.kernels.price.extents.
 template <Layout layout>
 struct KeptExtentsOf {
+    static constexpr Layout order = layout;
+
     Table<i32> lows, highs;
     Table<u64> sets;
     i64 columns = layout == Layout::COLUMNS ? lows.rows : lows.columns;
     i64 words = layout == Layout::COLUMNS ? sets.rows : sets.columns;
+    i64 groups = layout == Layout::COLUMNS ? sets.columns : sets.rows;
 
     i32& low(i64 a, i64 g) const { return at(lows, a, g); }
     i32& high(i64 a, i64 g) const { return at(highs, a, g); }
     u64& bits(i64 w, i64 g) const { return at(sets, w, g); }
-    i64 step(i64 rows) const { return layout == Layout::COLUMNS ? 1 : rows; }
 
     void check(const char* kernel) const {
         const bool by_column = layout == Layout::COLUMNS;

@@ -88,6 +88,19 @@ struct Interval {
 // Add to `out` the ticks of an interval column's cell of a group and each of others as one.
 void add_intervals(const Interval& group, const i32* lows, const i32* highs, i64 groups, i64* out);
 
+// A flat column and a group's highest code in it, with what the ticks are looked up in.
+struct ValueSet {
+    const i64* sizes;
+    i64 words;
+    i32 missing, last;
+    i64 whole;
+};
+
+// Add to `out` the ticks of a flat column's cell of a group and each of others as one. `own` and `sets` are the first words
+// of the group's set and of the others', and `step` leads from one word to the next.
+void add_sets(
+    const ValueSet& group, const u64* own, const u64* sets, i64 step, const i32* highs, i64 groups, i64* out);
+
 // Add to `out` the larger of the ticks of each cell's lowest and highest code; cells without any value cost nothing.
 void add_nodes(const i32* lows, const i32* highs, const i64* ticks, i64 card, i64 groups, i64* out);
 
@@ -103,55 +116,34 @@ void joint_nodes(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 sto
         return steps[at + lower];
     };
     const i32 *lows = &ext.low(a, start), *highs = &ext.high(a, start);
-    const i64 step = ext.step(ext.columns);
     if (card > groups) {
-        for (i64 h = 0; h < groups; ++h)
-            out[h] += common(smaller(first, i64(lows[h * step])), larger(last, i64(highs[h * step])));
+        for (i64 h = 0; h < groups; ++h) out[h] += common(smaller(first, i64(lows[h])), larger(last, i64(highs[h])));
         return;
     }
     // Ancestors of one node lie on one path: the common one of a group is the higher of those of its two ends.
     Array<i64> table(card);
     for (i64 code = 0; code < card; ++code) table[code] = common(smaller(first, code), larger(last, code));
-    if (step == 1) return add_nodes(lows, highs, &table[0], card, groups, &out[0]);
-    for (i64 h = 0; h < groups; ++h)
-        if (highs[h * step] >= 0) out[h] += larger(table[lows[h * step]], table[highs[h * step]]);
+    add_nodes(lows, highs, &table[0], card, groups, &out[0]);
 }
 
-// Add to `out` the ticks of one column's cell of group `g` and each group from `start` to `stop` as one.
+// Add to `out` the ticks of one column's cell of group `g` and each group from `start` to `stop` as one. Cells of a column are
+// next to each other in `ext`.
 template <class E>
 void joint_column(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 stop, Span<i64> out) {
-    const i64 first = ext.low(a, g), last = ext.high(a, g), missing = p.missing[a], whole = whole_of(p, a);
-    const i64 groups = stop - start, card = p.card[a];
+    static_assert(E::order == Layout::COLUMNS);
+    const i64 groups = stop - start, whole = whole_of(p, a);
     if (groups < 1) return;
-    // Pointers, because the compiler cannot tell that `out` is none of the arrays that are read.
+    const i32 first = ext.low(a, g), last = ext.high(a, g), missing = i32(p.missing[a]);
     const i32 *lows = &ext.low(a, start), *highs = &ext.high(a, start);
-    const i64 step = ext.step(ext.columns);
     if (p.kind[a] == INTERVAL) {
         const i64 at = p.place_at[a];
         const Interval group{
-            &p.place[at], &p.top[at], p.scale[a], p.unit[a], i32(card), i32(missing), i32(first), i32(last), whole};
-        if (step == 1) return add_intervals(group, lows, highs, groups, &out[0]);
-        for (i64 h = 0; h < groups; ++h) {
-            const i64 lower = smaller(first, i64(lows[h * step])), upper = larger(last, i64(highs[h * step]));
-            if (upper == missing) out[h] += lower == upper ? 0 : whole;
-            else out[h] += interval_cell(p, a, lower, upper);
-        }
+            &p.place[at], &p.top[at], p.scale[a], p.unit[a], i32(p.card[a]), missing, first, last, whole};
+        add_intervals(group, lows, highs, groups, &out[0]);
     } else if (p.kind[a] == FLAT) {
-        const i64* sizes = &p.sizes[p.size_at[a]];
-        const i64 word = p.word_at[a], words = p.word_at[a + 1] - word, across = ext.step(ext.words);
-        if (words == 1) {
-            const u64 *sets = &ext.bits(word, start), own = ext.bits(word, g);
-            for (i64 h = 0; h < groups; ++h) {
-                const i64 count = popcount(own | sets[h * across]);
-                out[h] += count > 1 && larger(last, i64(highs[h * step])) == missing ? whole : sizes[count];
-            }
-            return;
-        }
-        for (i64 h = 0; h < groups; ++h) {
-            i64 count = 0;
-            for (i64 w = word; w < word + words; ++w) count += popcount(ext.bits(w, g) | ext.bits(w, start + h));
-            out[h] += count > 1 && larger(last, i64(highs[h * step])) == missing ? whole : sizes[count];
-        }
+        const i64 word = p.word_at[a];
+        const ValueSet group{&p.sizes[p.size_at[a]], p.word_at[a + 1] - word, missing, last, whole};
+        add_sets(group, &ext.bits(word, g), &ext.bits(word, start), ext.groups, highs, groups, &out[0]);
     } else {
         joint_nodes(p, ext, g, a, start, stop, out);
     }
