@@ -40,7 +40,9 @@ inline __attribute__((always_inline)) void add_sets_inlined(
     }
 }
 
-#if defined(__x86_64__) && !defined(SHOAL_CHECK)
+// Where SHOAL_CLONES are: zig's library, for one, cannot tell which instructions a processor has.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(SHOAL_CHECK) && !defined(SHOAL_NO_CLONES)
+#define SHOAL_AVX512
 // For processors that count the bits of eight words at once, most since about 2020.
 __attribute__((target("avx512f,avx512vpopcntdq"))) void add_sets_avx512(
     const ValueSet& group, const u64* own, const u64* sets, i64 step, const i32* highs, i64 groups, i64* out
@@ -56,7 +58,7 @@ const bool counts_words_at_once = (__builtin_cpu_init(), __builtin_cpu_supports(
 void add_sets(
     const ValueSet& group, const u64* own, const u64* sets, i64 step, const i32* highs, i64 groups, i64* out
 ) {
-#if defined(__x86_64__) && !defined(SHOAL_CHECK)
+#ifdef SHOAL_AVX512
     if (counts_words_at_once) return add_sets_avx512(group, own, sets, step, highs, groups, out);
 #endif
     add_sets_inlined(group, own, sets, step, highs, groups, out);
