@@ -59,6 +59,16 @@ inline void Prices::check(const char* kernel) const {
 
 inline i64 round_ticks(double ticks) { return i64(std::floor(ticks + 0.5)); }
 
+// The same of fewer than 2^51 ticks: added to 1.5 * 2^52, a whole number is the lowest bits of the sum. Processors without
+// AVX-512 have no instruction that converts several doubles to 64 bits.
+inline i64 round_small_ticks(double ticks) {
+    const double shift = 0x1.8p52, sum = std::floor(ticks + 0.5) + shift;
+    i64 sum_bits, shift_bits;
+    std::memcpy(&sum_bits, &sum, sizeof sum);
+    std::memcpy(&shift_bits, &shift, sizeof shift);
+    return sum_bits - shift_bits;
+}
+
 // Ticks of the whole loss of column `a`.
 inline i64 whole_of(const Prices& p, i64 a) { return round_ticks(p.unit[a]); }
 

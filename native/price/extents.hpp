@@ -16,6 +16,8 @@ constexpr i32 NO_CODE = std::numeric_limits<i32>::max();
 template <Layout layout>
 class ExtentsOf {
 public:
+    static constexpr Layout order = layout;
+
     // All groups are empty.
     ExtentsOf(const Prices& p, i64 groups)
         : columns(p.columns()), words(p.word_at[p.columns()]), groups(groups), low_(columns * groups, NO_CODE),
@@ -41,10 +43,13 @@ using RecordExtents = ExtentsOf<Layout::GROUPS>;
 // Extents whose memory Python keeps between calls; see `Extents` in shoal.kernels.price.extents.
 template <Layout layout>
 struct KeptExtentsOf {
+    static constexpr Layout order = layout;
+
     Table<i32> lows, highs;
     Table<u64> sets;
     i64 columns = layout == Layout::COLUMNS ? lows.rows : lows.columns;
     i64 words = layout == Layout::COLUMNS ? sets.rows : sets.columns;
+    i64 groups = layout == Layout::COLUMNS ? sets.columns : sets.rows;
 
     i32& low(i64 a, i64 g) const { return at(lows, a, g); }
     i32& high(i64 a, i64 g) const { return at(highs, a, g); }

@@ -77,8 +77,32 @@ void costs_with(
     }
 }
 
+// An interval column and a group's lowest and highest code in it, which may be missing, with what the ticks are computed from.
+struct Interval {
+    const double *place, *top;
+    double scale, unit;
+    i32 card, missing, first, last;
+    i64 whole;
+};
+
+// Add to `out` the ticks of an interval column's cell of a group and each of others as one.
+void add_intervals(const Interval& group, const i32* lows, const i32* highs, i64 groups, i64* out);
+
+// A flat column and a group's highest code in it, with what the ticks are looked up in.
+struct ValueSet {
+    const i64* sizes;
+    i64 words;
+    i32 missing, last;
+    i64 whole;
+};
+
+// Add to `out` the ticks of a flat column's cell of a group and each of others as one. `own` and `sets` are the first words
+// of the group's set and of the others', and `step` leads from one word to the next.
+void add_sets(
+    const ValueSet& group, const u64* own, const u64* sets, i64 step, const i32* highs, i64 groups, i64* out);
+
 // Add to `out` the larger of the ticks of each cell's lowest and highest code; cells without any value cost nothing.
-void add_nodes(const i32* lows, const i32* highs, const i64* ticks, i64 groups, i64* out);
+void add_nodes(const i32* lows, const i32* highs, const i64* ticks, i64 card, i64 groups, i64* out);
 
 // Add to `out` the ticks of tree cells from the lowest to the highest code of a group and each of others.
 template <class E>
@@ -100,39 +124,27 @@ void joint_nodes(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 sto
     // no less than the other.
     Array<i64> table(card);
     for (i64 code = 0; code < card; ++code) table[code] = common(smaller(first, code), larger(last, code));
-    add_nodes(lows, highs, &table[0], groups, &out[0]);
+    add_nodes(lows, highs, &table[0], card, groups, &out[0]);
 }
 
-// Add to `out` the ticks of one column's cell of group `g` and each group from `start` to `stop` as one.
+// Add to `out` the ticks of one column's cell of group `g` and each group from `start` to `stop` as one. Cells of a column are
+// next to each other in `ext`.
 template <class E>
 void joint_column(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 stop, Span<i64> out) {
-    const i64 first = ext.low(a, g), last = ext.high(a, g), missing = p.missing[a], whole = whole_of(p, a);
-    const i64 groups = stop - start;
+    static_assert(E::order == Layout::COLUMNS);
+    const i64 groups = stop - start, whole = whole_of(p, a);
     if (groups < 1) return;
-    // Pointers, because the compiler cannot tell that `out` is none of the arrays that are read.
+    const i32 first = ext.low(a, g), last = ext.high(a, g), missing = i32(p.missing[a]);
     const i32 *lows = &ext.low(a, start), *highs = &ext.high(a, start);
     if (p.kind[a] == INTERVAL) {
-        for (i64 h = 0; h < groups; ++h) {
-            const i64 lower = smaller(first, i64(lows[h])), upper = larger(last, i64(highs[h]));
-            if (upper == missing) out[h] += lower == upper ? 0 : whole;
-            else out[h] += interval_cell(p, a, lower, upper);
-        }
+        const i64 at = p.place_at[a];
+        const Interval group{
+            &p.place[at], &p.top[at], p.scale[a], p.unit[a], i32(p.card[a]), missing, first, last, whole};
+        add_intervals(group, lows, highs, groups, &out[0]);
     } else if (p.kind[a] == FLAT) {
-        const i64* sizes = &p.sizes[p.size_at[a]];
-        const i64 word = p.word_at[a], words = p.word_at[a + 1] - word;
-        if (words == 1) {
-            const u64 *sets = &ext.bits(word, start), own = ext.bits(word, g);
-            for (i64 h = 0; h < groups; ++h) {
-                const i64 count = popcount(own | sets[h]);
-                out[h] += count > 1 && larger(last, i64(highs[h])) == missing ? whole : sizes[count];
-            }
-            return;
-        }
-        for (i64 h = 0; h < groups; ++h) {
-            i64 count = 0;
-            for (i64 w = word; w < word + words; ++w) count += popcount(ext.bits(w, g) | ext.bits(w, start + h));
-            out[h] += count > 1 && larger(last, i64(highs[h])) == missing ? whole : sizes[count];
-        }
+        const i64 word = p.word_at[a];
+        const ValueSet group{&p.sizes[p.size_at[a]], p.word_at[a + 1] - word, missing, last, whole};
+        add_sets(group, &ext.bits(word, g), &ext.bits(word, start), ext.groups, highs, groups, &out[0]);
     } else {
         joint_nodes(p, ext, g, a, start, stop, out);
     }
@@ -142,7 +154,6 @@ void joint_column(const Prices& p, const E& ext, i64 g, i64 a, i64 start, i64 st
 // tree do not fall with the level, and the cells of one column are next to each other.
 template <class E>
 void joint_costs(const Prices& p, const E& ext, i64 g, i64 start, i64 stop, Span<i64> out) {
-    static_assert(std::is_same_v<E, Extents> || std::is_same_v<E, KeptExtents>);
     for (i64 h = 0; h < stop - start; ++h) out[h] = 0;
     for (i64 a = 0; a < p.columns(); ++a) joint_column(p, ext, g, a, start, stop, out);
 }
