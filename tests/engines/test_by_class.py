@@ -18,7 +18,9 @@ from shoal.data.rows import with_tuples
 from shoal.data.stats import Histogram, InRuns, attribute
 from shoal.engines.sql_rows import CountedRows
 from shoal.io.evidence import read_evidence
+from shoal.release import run
 from shoal.release.prepare import Judged
+from shoal.release.sinks import Sink
 from tests.engines.alike import outcome
 from tests.engines.test_duckdb import census
 from tests.engines.test_plain import same
@@ -141,22 +143,22 @@ def test_what_was_counted_of_values_is_gone_when_rows_are_published(
 ) -> None:
     monkeypatch.setattr("shoal.data.classes._ROWS", 500)
     counted: list[weakref.ref[Histogram]] = []
-    forget, fill = CountedRows.forget, Judged.fill
+    forget, publish = CountedRows.forget, run.publish
 
     def watched(rows: CountedRows) -> None:
         counted.extend(weakref.ref(one) for one in rows._found.values() if isinstance(one, Histogram))
         forget(rows)
 
-    def filled(judged: Judged, *arguments: Any, **more: Any) -> Any:
+    def published(judged: Judged, sink: Sink) -> Any:
         gc.collect()
         assert [one() for one in counted] == [None]
-        written = fill(judged, *arguments, **more)
+        made = publish(judged, sink)
         assert not any(isinstance(one, Histogram) for one in judged.rows._found.values())  # nobody asked again
-        return written
+        return made
 
     monkeypatch.setattr(CountedRows, "forget", watched)
-    monkeypatch.setattr(Judged, "fill", filled)
-    assert shoal.run(_of_unique_incomes(tmp_path, 4000)).manifest["data"]["rows"] == 4000
+    monkeypatch.setattr(run, "publish", published)
+    assert shoal.run(_of_unique_incomes(tmp_path, 4000)).gated.sink.height("release") == 4000
 
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])

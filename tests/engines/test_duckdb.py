@@ -360,3 +360,25 @@ def test_copies_in_other_formats_are_those_of_memory(tmp_path: Path) -> None:
     assert (here[0], there[0]) == (0, 0)
     assert here[2].keys() == there[2].keys()
     assert "release.xlsx" in there[2]
+
+
+def test_a_dry_run_keeps_nothing_and_finds_what_a_run_finds(tmp_path: Path) -> None:
+    recipe = scratched(tmp_path)
+    made = shoal.run(recipe, dry_run=True)
+    assert not (tmp_path / "out-duckdb").exists()
+    assert list((tmp_path / "scratch").iterdir()) == []
+    with pytest.raises(InputError, match="The rows of a dry run are not kept"):
+        _ = made.frame
+    again = shoal.run(recipe)
+    assert (again.verdict, again.manifest) == (made.verdict, made.manifest)
+    assert again.evidence["counts"] == made.evidence["counts"]
+
+
+def test_evidence_has_the_same_entries_as_in_memory(tmp_path: Path) -> None:
+    recipe = scratched(tmp_path)
+    there = shoal.run(recipe)
+    recipe.write_text(recipe.read_text().replace('name = "duckdb"\nscratch = "scratch"\n', 'name = "memory"\n'))
+    here = shoal.run(recipe, replace=True)
+    assert set(there.evidence) == {*here.evidence, "input_hash"}  # which memory tells when it writes
+    assert there.evidence["risk"] == here.evidence["risk"]
+

@@ -16,7 +16,7 @@ import pytest
 import shoal
 from shoal.errors import ShoalError
 from shoal.io.databases import without_password
-from shoal.release import run as recipes
+from shoal.release import write
 from tests.engines.alike import outcome
 from tests.engines.server import PASSWORD, Server, binaries, standby
 
@@ -347,7 +347,7 @@ def test_a_table_that_is_not_kept_in_the_end_is_told(
     tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'shoal'"
-    publish = recipes.publish
+    publish = write.publish
 
     def published(*given: Any, then: Any, **named: Any) -> None:
         def late() -> None:
@@ -356,7 +356,7 @@ def test_a_table_that_is_not_kept_in_the_end_is_told(
 
         publish(*given, then=late, **named)
 
-    monkeypatch.setattr(recipes, "publish", published)
+    monkeypatch.setattr(write, "publish", published)
     recipe = tmp_path / "recipe.toml"
     text = RECIPE.format(url=postgres.url(), asked=TABLE) + 'table = "public.late"\n[engine]\nname = "postgres"\n'
     recipe.write_text(text)

@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.domain import Domain
 from shoal.data.table import with_crowd
 from shoal.errors import GateError, RefusalError
 from shoal.recoding.snap import grid_width, published_ends, snap_outward
-from shoal.release import gating, run
+from shoal.release import prepare
 
 ACCEPT = ["W-UNMODELLED:disease"]
 
@@ -141,19 +142,18 @@ def test_ends_are_outward_in_order_and_never_rare(kind: str, seed: int) -> None:
 
 def test_the_gate_finds_a_rare_end_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the engine to forget the grid, nothing would be written."""
-    monkeypatch.setattr(run, "with_crowd", lambda table, size: _careless(table))
-    monkeypatch.setattr(gating, "grids", lambda table: {"x": 500.0})
+    monkeypatch.setattr(prepare, "crowded", lambda domain, size, people: _careless(domain))
+    monkeypatch.setattr(prepare, "grids", lambda table: {"x": 500.0})
     with pytest.raises(GateError, match="ends of intervals of 'x' are values of fewer than 3 released people"):
         release(table(incomes()))
 
 
-def _careless(source: shoal.Table) -> shoal.Table:
-    columns = {name: replace(column, crowd=1) for name, column in source.columns.items()}
-    return source.knowing(columns=columns)
+def _careless(domain: Domain) -> Domain:
+    return replace(domain, columns={name: replace(column, crowd=1) for name, column in domain.columns.items()})
 
 
 def test_the_gate_counts_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "with_crowd", lambda table, size: _careless(table))
+    monkeypatch.setattr(prepare, "crowded", lambda domain, size, people: _careless(domain))
     values = [value for value in incomes(60) for _ in range(4)]
     release(table(values))
     with pytest.raises(GateError, match="ends of intervals"):

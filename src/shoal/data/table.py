@@ -179,6 +179,15 @@ class Table:
         tuples = [tuple(names)] if len(names) > 1 else []
         return attribute(replace(self.domain, joint={one: self.joined(one) for one in tuples}), names, people=people)
 
+    def people_with(self, name: str) -> np.ndarray:
+        """How many people have each value of a column."""
+        column = self.columns[name]
+        if self.subjects is None:
+            return column.frequencies
+        count = int(self.subjects.max(initial=0)) + 1
+        pairs = np.unique(self.codes[name].astype(np.int64) * count + self.subjects)
+        return np.bincount(pairs // count, minlength=column.card)
+
     def joined(self, names: tuple[str, ...]) -> Joint:
         """The dictionary of a tuple of columns."""
         if names in self.domain.joint:
@@ -250,16 +259,7 @@ def part_of(table: Table, rows: np.ndarray, attributes: Sequence[Attribute]) -> 
 
 def with_crowd(table: Table, size: int) -> Table:
     """The same table, told how many people must have a value for it to be published as the end of an interval."""
-
-    def people(name: str) -> np.ndarray:
-        column = table.columns[name]
-        if table.subjects is None:
-            return column.frequencies
-        count = int(table.subjects.max(initial=0)) + 1
-        pairs = np.unique(table.codes[name].astype(np.int64) * count + table.subjects)
-        return np.bincount(pairs // count, minlength=column.card)
-
-    return replace(table, domain=crowded(table.domain, size, people))
+    return replace(table, domain=crowded(table.domain, size, table.people_with))
 
 
 def crowded(domain: Domain, size: int, people: Callable[[str], np.ndarray]) -> Domain:

@@ -184,12 +184,7 @@ class MemoryRows:
 
     def people_with(self, name: str) -> np.ndarray:
         """How many people have each value of a column."""
-        column, subjects = self.domain.columns[name], self.table.subjects
-        if subjects is None:
-            return column.frequencies
-        count = int(subjects.max(initial=0)) + 1
-        pairs = np.unique(self.table.codes[name].astype(np.int64) * count + subjects)
-        return np.bincount(pairs // count, minlength=column.card)
+        return self.table.people_with(name)
 
     def cell_of(self, codes: Sequence[np.ndarray]) -> np.ndarray:
         """Places in the frequency table of some quasi-identifier codes."""

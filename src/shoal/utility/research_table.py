@@ -183,17 +183,6 @@ class Valued(Protocol):
     def parameters(self) -> Mapping[str, Any]: ...
 
 
-def with_research(table: Table, own: Mapping[str, Any], kind: Kind | None = None) -> Table:
-    """The same table, valued as an algorithm's own parameters say if it has some; what does not fit is refused.
-
-    Parameters
-    ----------
-    kind
-        What the algorithm will make of it, where it is to be run.
-    """
-    return replace(table, domain=researched(table.domain, table.joined, own, kind))
-
-
 def researched(
     domain: Domain,
     joined: Callable[[tuple[str, ...]], Joint],
