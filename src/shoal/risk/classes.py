@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from shoal.data.classes import Cells
+from shoal.data.classes import Cells, Grouped, Nodes
 from shoal.data.column import Column
 from shoal.data.domain import Domain
 from shoal.data.rows import Frequency, PeopledRows, Rows
@@ -19,6 +19,7 @@ from shoal.errors import InputError, SchemaError
 from shoal.kernels.grouping import group_rows, number_keys
 from shoal.models.judge import Judge, Judgement
 from shoal.params import nearest
+from shoal.recoding.recoded import Released
 from shoal.registry import load
 from shoal.risk.report import Contribution
 
@@ -184,6 +185,15 @@ def counted_rows(source: Table | PeopledRows) -> PeopledRows:
 def every_cell(cells: int) -> Cells:
     """Every cell of a frequency table a class of its own."""
     return Cells(np.arange(cells, dtype=np.int32), cells)
+
+
+def real_classes(released: Released, classes: Grouped) -> Grouped:
+    """Leave the rows that the method made up, the last ones, out of classes."""
+    if not released.counterfeits or isinstance(classes, Nodes):  # no method of nodes makes rows up
+        return classes
+    n = released.domain.n
+    left = classes.without(np.arange(n - released.counterfeits, n))
+    return left.keep(released.rows.stats(left, []).rows > 0)
 
 
 def _refuse_weights(name: str, wrong: int, below: int, differ: int) -> None:
