@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.data.classes import Cells, Grouped, Nodes, RowIds, Together
+from shoal.data.classes import Grouped, RowIds, Together
 from shoal.data.column import file_columns
 from shoal.data.domain import Domain, distinct
 from shoal.data.hierarchy import ROOT
@@ -21,7 +21,7 @@ from shoal.recoding.recoded import Released
 from shoal.registry import load
 from shoal.results import Risk
 from shoal.risk.attackers import confidence, homogeneous, marketer_figures, prosecutor_figures
-from shoal.risk.classes import Classes, every_cell, homogeneous_share, real_classes
+from shoal.risk.classes import Classes, every_cell, homogeneous_share, merged_classes, real_classes
 from shoal.risk.exposure import by_column, journalist, shape
 
 _THRESHOLD = 0.2
@@ -85,15 +85,11 @@ def _looking_alike(released: Released) -> Grouped:
     starred = shown.select(pl.all_horizontal(pl.all().cast(pl.String) == ROOT).fill_null(False)).to_series().to_numpy()
     if shown.width < frame.width:  # other columns are no stars
         starred = np.zeros_like(starred)
-    if isinstance(classes, Nodes) or not merged:  # of which no two look the same
+    if not merged:  # no two of them look the same
         return classes.keep(~starred)
     number = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int32) - 1
-    of = np.append(np.where(starred, -1, number), -1).astype(np.int32)
     groups = int(number.max(initial=-1)) + 1
-    if isinstance(classes, RowIds):
-        found: Cells | RowIds = RowIds(of[classes.ids], groups)
-    else:
-        found = Cells(of[classes.of], groups, classes.gone)
+    found = merged_classes(released, np.where(starred, -1, number), groups)
     return found.keep(np.bincount(number[~starred], minlength=groups) > 0)
 
 
