@@ -1,11 +1,10 @@
-"""Comparisons: points of a grid and what came of them, fronts by brute force, going on after a stop, the advice."""
+"""Comparisons: points of a grid and what came of them, fronts by brute force, the advice."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 import shoal
 from shoal.data.keys import Keys
 from shoal.data.table import Table
-from shoal.errors import InputError, MissingExtraError, ParameterError, UserError
+from shoal.errors import MissingExtraError, ParameterError, UserError
 from shoal.registry import register
 from shoal.release.compare import run as module
 from shoal.release.compare.figures import Axis, distances, find_axis, pareto, ranked
@@ -147,21 +146,17 @@ def test_an_algorithm_that_cannot_work_here_is_one_point_and_not_the_end(table: 
     assert unaccepted.recommended is None
 
 
-def test_a_fault_of_our_own_is_shown_without_its_message_and_tried_again(
-    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_fault_of_our_own_is_shown_without_its_message(
+    table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise KeyError("somebody's value")
 
-    arguments: dict[str, Any] = {"grid": {"k": [3]}, "acknowledge": ACCEPTED, "work": tmp_path / "work.jsonl"}
-    with monkeypatch.context() as patch:
-        patch.setattr("shoal.release.compare.points.anonymize", fail)
-        broken = shoal.compare(table, **arguments)
+    monkeypatch.setattr("shoal.release.compare.points.publish", fail)
+    broken = shoal.compare(table, grid={"k": [3]}, acknowledge=ACCEPTED)
     assert broken.frame["status"].to_list() == ["failed"]
     assert "KeyError" in broken.frame["reason"][0]
     assert "somebody" not in broken.frame["reason"][0]
-    again = shoal.compare(table, **arguments)
-    assert (again.frame["status"].to_list(), again.reused) == (["done"], 0)
 
 
 def test_limits_and_a_control(table: Table) -> None:
@@ -239,65 +234,6 @@ def test_without_a_release_there_is_nothing_to_recommend() -> None:
     assert comparison.recommended is None
     assert "nothing to recommend" in comparison.recommendation
     assert comparison_data(comparison)["recommended"] is None
-
-
-def test_a_sweep_that_was_stopped_goes_on_where_it_was(
-    table: Table, found: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = tmp_path / "work.jsonl"
-    arguments: dict[str, Any] = {"algorithms": ALGORITHMS, "grid": GRID, "acknowledge": ACCEPTED, "seed": 1}
-    arguments["work"] = work
-    ran = counted(monkeypatch, stop_at=4)
-    with pytest.raises(KeyboardInterrupt):
-        shoal.compare(table, **arguments)
-    assert work.stat().st_mode & 0o777 == 0o600
-    with work.open("a") as file:
-        file.write('{"point": "torn')  # as a write that did not end leaves it
-    ran.clear()
-    again = shoal.compare(table, **arguments)
-    assert (again.reused, len(ran)) == (4, 5)
-    assert again.frame.drop(TIME).equals(found.frame.drop(TIME))
-    ran.clear()
-    once_more = shoal.compare(table, **arguments, fresh=False)
-    assert (once_more.reused, len(ran)) == (9, 0)
-    assert once_more.frame.equals(again.frame)
-    # Other axes need no other releases, a larger grid only what is new.
-    assert shoal.compare(table, **arguments, utility="ncp").reused == 9
-    larger = shoal.compare(table, **(arguments | {"grid": {**GRID, "k": [2, 3]}}))
-    assert (larger.reused, len(larger.entries)) == (3, 6)
-
-
-def counted(monkeypatch: pytest.MonkeyPatch, stop_at: int | None = None) -> list[Point]:
-    """Points that run from now on; at one of them the user loses patience, once."""
-    ran: list[Point] = []
-    true: Callable[[Scene, Point], Outcome] = Scene.run
-    stops = [stop_at]
-
-    def run(scene: Scene, point: Point) -> Outcome:
-        if stops[0] is not None and len(ran) == stops[0]:
-            stops[0] = None
-            raise KeyboardInterrupt
-        ran.append(point)
-        return true(scene, point)
-
-    monkeypatch.setattr(Scene, "run", run)
-    return ran
-
-
-def test_what_was_done_on_other_data_or_by_another_seed_is_not_used(table: Table, tmp_path: Path) -> None:
-    arguments: dict[str, Any] = {"grid": {"k": [3]}, "acknowledge": ACCEPTED, "work": tmp_path / "work.jsonl"}
-    assert shoal.compare(table, **arguments).reused == 0
-    assert shoal.compare(table, **arguments).reused == 1  # the fresh secret of the first is kept
-    seeded = shoal.compare(table, **arguments, seed=5)
-    assert (seeded.reused, len(seeded.notes)) == (0, 1)
-    fewer = table.knowing(weights={"age": 2.0})
-    changed = shoal.compare(fewer, **arguments, seed=5)
-    assert changed.reused == 0
-    assert "have changed" in changed.notes[0]
-    assert shoal.compare(fewer, **arguments, seed=5, fresh=True).reused == 0
-    (tmp_path / "work.jsonl").write_text("name,age\nx,1\n")
-    with pytest.raises(InputError, match="in the way"):
-        shoal.compare(table, **arguments)
 
 
 def test_two_processes_find_what_one_finds(table: Table, found: Comparison) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 from shoal.data.classes import RowIds
 from shoal.data.table import Table
 from shoal.engines.memory import MemoryEngine, MemoryRows
+from shoal.kernels.grouping import group_rows
 from shoal.models.feasibility import whole_reference
 from shoal.models.judge import Judge, Judgement
 from shoal.recipe.source import read
@@ -20,7 +21,6 @@ from shoal.recoding.recoded import Released, apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.registry import load, make
 from shoal.results import Score
-from shoal.risk.classes import group_table
 
 ENGINE = MemoryEngine()
 
@@ -43,7 +43,7 @@ def judged(table: Table, **model: Any) -> Judgement:
     """One model on the classes of equal cells, which are numbered by their first row."""
     made = make("model", model)
     judge = Judge([made], whole_reference(ENGINE.open(table), [made]))
-    ids, first, _ = group_table(table)
+    ids, first, _ = group_rows(table.quasi_codes, np.array([column.card for column in table.quasi]))
     (found,) = judge.judge(ENGINE.open(table).stats(RowIds(ids, first.size), judge.attributes))
     return found
 

@@ -1,7 +1,8 @@
 """Every documented mistake gets its message, word for word, and its exit code: the table is ``messages.toml``.
 
 A mistake is a command line (``run``), or a recipe that ``run`` and ``check`` are both given: what a run refuses that
-can be known before, a check refuses in the same words. Nothing is written, and no name or disease is said.
+can be known before, a check refuses in the same words, and what only a release tells, a dry run. Nothing is written,
+and no name or disease is said.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ TABLE = tomllib.loads((HERE / "messages.toml").read_text("utf-8"))
 PARTS = {name: part for name, part in TABLE.items() if isinstance(part, list)}
 MISTAKES = {one["what"]: one for part in PARTS.values() for one in part}
 PAGE = HERE.parents[1] / "docs" / "messages.md"
-KEYS = {"what", "needs", "run", "change", "files", "encoding", "with", "exit", "says"}
+KEYS = {"what", "needs", "run", "dry", "change", "files", "encoding", "with", "exit", "says"}
 SECRETS = ["Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Hugo", "asthma", "secret@"]
 
 
@@ -60,7 +61,7 @@ def lay_out(mistake: dict[str, Any], folder: Path, made: Path) -> None:
 def commands(mistake: dict[str, Any]) -> list[str]:
     line = mistake.get("run")
     if line is None:
-        return ["run recipe.toml", "check recipe.toml"]
+        return ["run recipe.toml", "run recipe.toml --dry-run" if "dry" in mistake else "check recipe.toml"]
     for name, flags in TABLE["flags"].items():
         line = line.replace(name, flags)
     return [line]

@@ -26,7 +26,7 @@ from tests.recorded.digests import digest
 from tests.recorded.methods import people, recipe
 
 ANSWERS = Path(__file__).with_name("answers")
-UNSTABLE = {"seconds", "bytes", "shoal"}  # times, foreseen memory, Shoal's version
+UNSTABLE = {"seconds", "shoal"}  # times, Shoal's version
 # In this order: a release has to be there before it is looked at.
 COMMANDS = {
     "check": "check optimal.toml",

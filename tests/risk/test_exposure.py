@@ -108,3 +108,25 @@ def test_an_engine_counts_the_same(tmp_path: Path) -> None:
         evidence = read_evidence(tmp_path / engine)
         found[engine] = {key: evidence[key] for key in ("risk", "columns", "people")}
     assert found["memory"] == found["duckdb"]
+
+
+def test_an_engine_counts_people_and_cells_that_look_the_same_as_memory_does(tmp_path: Path) -> None:
+    """Representatives of several classes are one value to a reader, and people do not add up over classes."""
+    pytest.importorskip("duckdb")
+    numbered = [row | {"who": f"p{number // 2}"} for number, row in enumerate(ROWS * 2)]
+    pl.DataFrame(numbered).write_csv(tmp_path / "people.csv")
+    recipe: dict[str, Any] = {
+        "seed": 1,
+        "acknowledge": ["W-TIGHT"],
+        "source": {"path": str(tmp_path / "people.csv")},
+        "roles": {"subject": "who", "quasi": ["age", "sex"], "sensitive": ["disease"], "across_classes": False},
+        "columns": {"age": {"style": "representative"}},
+        "models": [{"name": "k", "k": 2}, {"name": "distinct-l", "l": 2}],
+        "algorithm": {"name": "mondrian", "suppression_limit": 1.0},
+    }
+    found = {}
+    for engine in ("memory", "duckdb"):
+        shoal.run(recipe | {"engine": {"name": engine}, "output": {"folder": str(tmp_path / engine)}})
+        found[engine] = read_evidence(tmp_path / engine)["risk"]
+    assert found["memory"] == found["duckdb"]
+    assert set(found["duckdb"]["columns"]["after"]) == {"age", "sex"}

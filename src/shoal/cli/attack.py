@@ -118,7 +118,7 @@ def attack(
     with steps() as step:
         step("loading")
         from shoal.io.private import check_private, write_private
-        from shoal.release.compare.source import attack_data
+        from shoal.release.attack_case import attack_data
         from shoal.risk.attacks.run import run_attacks
 
         place = check_private(html, suffix=".html", replace=replace_html) if html is not None else None
@@ -286,7 +286,7 @@ def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) ->
 def _made_case(path: Path, hold_out: float | None, known: Known, step: Step) -> tuple[AttackCase, str]:
     """A release made from a recipe, with people kept back before it where no control is given."""
     from shoal.recipe.recipe import load_recipe
-    from shoal.release.compare.source import HOLD_OUT, Beside, recipe_case
+    from shoal.release.attack_case import HOLD_OUT, Beside, recipe_case
 
     if known.control is not None and hold_out is not None:
         raise InputError("Give either --control or --hold-out: there is one control.")
@@ -295,7 +295,7 @@ def _made_case(path: Path, hold_out: float | None, known: Known, step: Step) -> 
     return recipe_case(
         recipe, part=HOLD_OUT if hold_out is None else hold_out, seed=known.seed, progress=step,
         beside=Beside(against=people, control=outside, others=known.others),
-    )  # fmt: skip
+    )[:2]  # fmt: skip
 
 
 def _show(results: Sequence[AttackResult], title: str, html: Path | None) -> None:

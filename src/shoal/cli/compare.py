@@ -16,7 +16,6 @@ from shoal.cli.console import (
     model_label,
     say,
     share,
-    show_error,
     show_json,
     show_table,
     steps,
@@ -58,7 +57,6 @@ def compare(
     processes: Annotated[
         int | None, typer.Option(metavar="NUMBER", min=1, help="One a core by default.", show_default=False)
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compute every point anew.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite earlier files.")] = False,
     seed: Seed = None,
     as_json: Json = False,
@@ -79,18 +77,12 @@ def compare(
         file = output or recipe.with_suffix(".compare.html")
         folder = made.resolve(made.output.folder)
         place = check_private(file, suffix=".html", replace=replace, release=folder)
-        work = check_private(place.with_suffix(".jsonl"), suffix=".jsonl", replace=True, release=folder)
         table = None if csv is None else _check_table(csv, folder, replace)
-    try:
-        with bar() as progress:
-            found = sweep(
-                made, algorithms=named, grid=made.compare.grid | values, utility=utility, protection=protection,
-                risk=risk, seed=seed, work=work, fresh=fresh, processes=processes or cores(),
-                progress=progress,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        show_error(f"stopped: what was done is kept in '{work}', and the same command goes on from there.")
-        raise
+    with bar() as progress:
+        found = sweep(
+            made, algorithms=named, grid=made.compare.grid | values, utility=utility, protection=protection,
+            risk=risk, seed=seed, processes=processes or cores(), progress=progress,
+        )  # fmt: skip
     data = comparison_data(found)
     title = made.source.title
     write_private(place, compare_html(data, title=title))
@@ -129,8 +121,6 @@ def _check_table(path: Path, folder: Path, replace: bool) -> Path:
 
 def _show_compare(found: Comparison, data: dict[str, Any], title: str, files: Sequence[Path]) -> None:
     say(f"{title}: {found.rows:,} rows, {len(found.entries)} points.", *found.notes)
-    if found.reused:
-        say(f"{found.reused} of the points were done before and were not computed again.")
     headings = [f">{axis.name} {ARROWS[axis.better]}" for axis in found.axes]
     headings += [f">{name} {ARROWS[better]}" for name, better in found.evaluated.items()]
     rows = [_row(point, data) for point in data["points"]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -264,6 +265,8 @@ def check(
         _show(data)
         if problems:
             show_error(str(problems[0]))
+        else:
+            say(f"Try it without writing anything: shoal run {shlex.quote(str(recipe))} --dry-run")
     if problems:
         raise typer.Exit(problems[0].exit_code)
 

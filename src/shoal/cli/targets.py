@@ -369,10 +369,9 @@ def kept_recipe(target: Path) -> Recipe | None:
 
 def kept_case(
     recipe: Recipe, hold_out: float | None, sample: int | None, known: Known, step: Callable[[str], None]
-) -> tuple[AttackCase, str, dict[str, int]]:
+) -> tuple[AttackCase, str, dict[str, int] | None]:
     """What is attacked, how it is announced, and how large a sample of the people it is."""
-    from shoal.release.compare.source import Beside
-    from shoal.release.compare.source import kept_case as made
+    from shoal.release.attack_case import Beside, recipe_case
 
     engine = recipe.engine.name
     if hold_out:
@@ -381,4 +380,4 @@ def kept_case(
         raise InputError(f"On the engine '{engine}' the recipe's own people are attacked: leave out --against.")
     outside = None if known.control is None else known.read(known.control)
     beside = Beside(control=outside, others=known.others)
-    return made(recipe, sample=sample, beside=beside, seed=known.seed, progress=step)
+    return recipe_case(recipe, sample=sample, beside=beside, seed=known.seed, progress=step)

@@ -27,7 +27,10 @@ def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Tabl
         Makes a table of a frame and roles (`shoal.recipe.source.Told.table`).
     """
     coded, columns = [*schema.quasi, *schema.sensitive], gathering.columns
-    shown = replace(schema, identifiers=(), pseudonym=(), drop=(), subject=None, weight=None, key=None, guard=None)
+    shown = replace(
+        schema, identifiers=(), pseudonym=(), drop=(), subject=None, weight=None, key=None, guard=None,
+        across_classes=True,  # which is asked of people
+    )  # fmt: skip
     listed = [one for one in gathering.types if one in shown.released]
     # Dates are moved person by person when they are published, and values are seen here without their people.
     specs = {one: replace(spec, shift=None) for one, spec in schema.specs.items() if one in listed}

@@ -1,4 +1,4 @@
-"""A release whose rows an engine keeps, as attackers see it: its classes counted over all rows, and people to attack.
+"""A release as attackers see it: of rows in memory whole, of others its classes counted over all rows and a sample.
 
 What stays in memory of every released row is its class, whose row it is and the codes of its sensitive values, 4 bytes
 each; more rows than memory holds like that are refused. The people are a sample that is drawn by key: what is found of
@@ -17,28 +17,35 @@ import polars as pl
 from shoal.data.coding import canonical_text
 from shoal.data.column import counted
 from shoal.data.keys import Keys, key_hashes
-from shoal.data.rows import Batch
+from shoal.data.rows import Batch, in_memory
+from shoal.data.table import Table
 from shoal.engines.base import Capability, OpenRows
+from shoal.engines.memory import MemoryRows
 from shoal.errors import InputError, ParameterError
 from shoal.recipe.recipe import Recipe
 from shoal.recoding.kinds import Kind
 from shoal.recoding.publish import Publisher, Publishing
 from shoal.recoding.reader_labels import publisher_manifest
 from shoal.recoding.recoded import Released
-from shoal.release.entry import memory_of
-from shoal.release.prepare import Judged, Progress
+from shoal.release.capabilities import require
+from shoal.release.entry import keeps_rows, memory_of, methods, opened, plan_of, sink_of
+from shoal.release.prepare import Judged, Progress, silent
+from shoal.release.publish import publish
+from shoal.release.secrets import trial_secrets
 from shoal.results import Release
 from shoal.risk.attacks.base import AttackResult
 from shoal.risk.attacks.case import AttackCase, Matcher, Subjects, View
-from shoal.risk.attacks.limits import attacks_of, refuse_broken, size_risks
 from shoal.risk.attacks.limits import refuse_over_limits as over_limits
-from shoal.risk.attacks.run import make_case, run_attacks
-from shoal.risk.attacks.views import attacked_columns, public_view
+from shoal.risk.attacks.run import hold_out, make_case, refuse_overlap
+from shoal.risk.attacks.views import attacked_columns, people_frame, public_view, release_view
 
 # Rows of the people that are attacked, where nobody says how many.
 SAMPLE = 10_000
 # Bytes of a cell, as it is put together, and of a name; and the share of memory that they may have.
 _CELL, _PERSON, _KEPT = 8, 64, 0.35
+# Share of the rows in memory that is kept back as a control, where none is given.
+HOLD_OUT = 0.2
+NOBODY_HELD_OUT = "Nobody was held out, so there is no control."
 
 
 def refuse_unattackable(kind: Kind, name: str) -> None:
@@ -100,50 +107,52 @@ class Sampling:
         return frame.drop(" drawn", " class"), frame[" class"].to_numpy()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Attackable:
-    """What attacks are given.
-
-    Attributes
-    ----------
-    people, rows
-        Rows of the people who are attacked, and rows that there are.
-    """
-
-    case: AttackCase
-    people: int
-    rows: int
-
-    @property
-    def told(self) -> str:
-        """What to know of it."""
-        if self.people == self.rows:
-            return "Everybody is attacked; classes are counted over all rows."
-        drawn = f"Attacked are {self.people:,} of {self.rows:,} rows, drawn by key"
-        return f"{drawn}; classes are counted over all of them."
-
-
-def attackable(
-    judged: Judged,
-    manifest: Mapping[str, Any],
+def attack_case(
+    release: Release,
     keys: Keys,
     *,
     memory: int,
     most: int = SAMPLE,
+    against: pl.DataFrame | None = None,
     control: pl.DataFrame | None = None,
+    held_out: bool = False,
+    no_control: str | None = None,
     others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
-    progress: Progress = lambda step: None,
-) -> Attackable:
-    """A generalised release with a sample of its own people; one pass over the rows.
+    progress: Progress = silent,
+) -> tuple[AttackCase, int]:
+    """Put people beside a release whose rows are open, and say how many rows of theirs are attacked.
+
+    Of rows in memory all people are attacked, or those of ``against``; of others a sample of the release's own.
 
     Parameters
     ----------
     memory
         Bytes that a run may take.
     most
-        Rows of the people who are attacked.
+        Rows to sample.
+    held_out
+        Whether the control was kept back from the same rows.
+    no_control
+        Why there is none, where that is so.
     """
-    released, rows, domain = judged.released, judged.rows, judged.rows.domain
+    why = no_control if control is None else None
+    if Capability.ARRAYS in release.rows.capabilities:
+        people = people_frame(release) if against is None else against
+        case = make_case(
+            release_view(release), release.manifest, keys, against=people, control=control, no_control=why,
+            release=release, aligned=against is None, held_out=held_out, others=others,
+        )  # fmt: skip
+        return case, people.height
+    return _sampled_case(release, keys, memory, most, control, why, others, progress)
+
+
+def _sampled_case(
+    release: Release, keys: Keys, memory: int, most: int, control: pl.DataFrame | None, no_control: str | None,
+    others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]], progress: Progress,
+) -> tuple[AttackCase, int]:  # fmt: skip
+    """A generalised release with a sample of its own people; one pass over the rows."""
+    manifest = release.manifest
+    released, rows, domain = release.released, release.rows, release.rows.domain
     placing = rows.placing(released.classmap)
     sensitive = attacked_columns(released, domain)
     _refuse_too_many(rows, len(sensitive), memory)
@@ -175,10 +184,10 @@ def attackable(
         subjects=None if subject is None else Subjects.of(pl.concat(whose)),
     )  # fmt: skip
     case = make_case(
-        view, manifest, keys, against=people, control=control, no_control=None if control is not None else _NOBODY,
-        own=own, sampled=people.height < domain.n, others=others,
+        view, manifest, keys, against=people, control=control, no_control=no_control, own=own,
+        sampled=people.height < domain.n, others=others,
     )  # fmt: skip
-    return Attackable(case=case, people=people.height, rows=domain.n)
+    return case, people.height
 
 
 def _refuse_too_many(rows: OpenRows, sensitive: int, memory: int) -> None:
@@ -193,8 +202,6 @@ def _refuse_too_many(rows: OpenRows, sensitive: int, memory: int) -> None:
             f"need {needed / 1e9:.1f}GB: {given}attack a release of some of the rows."
         )
 
-
-_NOBODY = "Nobody was held out, so there is no control."
 
 
 def _cells(
@@ -245,22 +252,100 @@ def some_beside(judged: Judged, most: int) -> tuple[np.ndarray, pl.DataFrame, pl
 
 
 # ----------------------------------------
-# Limits that a recipe sets on attacks.
+# A recipe's release made to be attacked, and limits that a recipe sets on attacks.
 
 
-def refuse_over_limits(
-    recipe: Recipe, judged: Judged, release: Release, progress: Progress
-) -> list[AttackResult]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Beside:
+    """What is known beside the release: people in the data, people outside it, and further releases."""
+
+    against: pl.DataFrame | None = None
+    control: pl.DataFrame | None = None
+    others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = ()
+
+
+def recipe_case(
+    recipe: Recipe,
+    *,
+    part: float = HOLD_OUT,
+    sample: int | None = None,
+    beside: Beside | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> tuple[AttackCase, str, dict[str, int] | None]:
+    """Make a release of a recipe to be attacked; say what it states, and of how many rows how many are attacked.
+
+    Parameters
+    ----------
+    part
+        Share of rows in memory that is kept back where no control is given.
+    sample
+        Rows that are attacked, of those that an engine keeps elsewhere.
+    """
+    known = beside or Beside()
+    keys = Keys.from_seed(recipe.seed if seed is None else seed)
+    method, models = methods(recipe)
+    if keeps_rows(recipe):
+        refuse_unattackable(method.kind, recipe.engine.name)
+    require(recipe, method)
+    progress("reading")
+    with opened(recipe, Keys.from_seed(recipe.seed), progress) as rows:
+        control, in_arrays = known.control, Capability.ARRAYS in rows.capabilities
+        if in_arrays:
+            table = in_memory(rows).table
+            inside, kept = hold_out(table, keys, 0.0 if control is not None else part)
+            if control is None:
+                control = kept
+            else:
+                control = _dated(control, table)
+                refuse_overlap(table.frame if known.against is None else known.against, control)
+            rows = MemoryRows(inside)
+        secrets = trial_secrets(recipe)
+        judged = plan_of(recipe, rows, method, models, Keys.from_seed(recipe.seed), progress, secrets).judged()
+        release = publish(judged, sink_of(rows))
+        case, people = attack_case(
+            release, keys, memory=memory_of(recipe), most=SAMPLE if sample is None else sample, against=known.against,
+            control=control, held_out=known.control is None, no_control=NOBODY_HELD_OUT, others=known.others,
+            progress=progress,
+        )  # fmt: skip
+        statement, n = release.manifest["statement"], rows.domain.n
+        if in_arrays:
+            return case, statement, None
+        drawn = f"Attacked are {people:,} of {n:,} rows, drawn by key; classes are counted over all of them."
+        told = "Everybody is attacked; classes are counted over all rows." if people == n else drawn
+        return case, f"{statement}. {told}", {"rows": people, "of": n}
+
+
+def _dated(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """A control with dates written as the source writes them."""
+    given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}
+    texts = [name for name in given if name in frame.columns and frame[name].dtype == pl.String]
+    return frame.with_columns(pl.col(name).str.to_date(given[name]) for name in texts)
+
+
+def refuse_over_limits(recipe: Recipe, release: Release, progress: Progress) -> list[AttackResult]:
     """Attack a release as the limits of its recipe ask for, and refuse it where one is exceeded.
 
     Where an engine keeps the rows, its own people are attacked, or a sample of them, in classes counted over all rows.
     """
-    if Capability.ARRAYS in judged.rows.capabilities:
+    if Capability.ARRAYS in release.rows.capabilities:
         return over_limits(recipe.limits, release)
-    refuse_unattackable(judged.released.made, recipe.engine.name)
-    wanted, results = attacks_of(recipe.limits), list[AttackResult]()
-    if wanted:
-        found = attackable(judged, release.manifest, judged.keys, memory=memory_of(recipe), progress=progress)
-        results = run_attacks(found.case, wanted)
-    refuse_broken(recipe.limits, results, size_risks(judged.rows.stats(judged.released.classmap, []).sizes))
-    return results
+    refuse_unattackable(release.released.made, recipe.engine.name)
+    keys, memory = Keys(release.evidence["secret"]), memory_of(recipe)
+    return over_limits(
+        recipe.limits, release,
+        lambda: attack_case(release, keys, memory=memory, no_control=NOBODY_HELD_OUT, progress=progress)[0],
+    )  # fmt: skip
+
+
+def attack_data(result: AttackResult) -> dict[str, Any]:
+    """A result as plain data."""
+    shown = ("name", "value", "low", "high", "baseline", "control", "control_interval", "trials", "beats", "excess")
+    return {
+        "name": result.name,
+        "story": result.story,
+        "note": result.note,
+        "excess": result.excess,
+        "figures": [{name: getattr(one, name) for name in shown} | {"told": one.told()} for one in result.figures],
+        "also": result.also,
+    }

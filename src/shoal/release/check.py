@@ -1,4 +1,4 @@
-"""What a run would find, as far as it can be known before: for the command and for the server's job of that name."""
+"""Look at a recipe, its source and its models before a run: ``shoal check`` and the server's job of that name."""
 
 from __future__ import annotations
 
@@ -8,30 +8,46 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from shoal.algorithms.base import Algorithm
+from shoal.data.domain import Domain
+from shoal.data.keys import Keys
+from shoal.data.table import crowded
+from shoal.data.texts import spelling_facts, told
+from shoal.engines.base import Capability, OpenRows
 from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError
 from shoal.grammar import target_words
+from shoal.models.base import Model, smallest_class
+from shoal.models.feasibility import all_models, refusals_beforehand, vacuous, whole_reference
+from shoal.models.judge import Judge
+from shoal.models.refusals import refuse_unknown_codes
 from shoal.recipe.draft import Draft, with_risk
 from shoal.recipe.draft_text import recipe_text
-from shoal.recipe.recipe import parse_recipe
-from shoal.release.check_source import Source
-from shoal.release.forecast import Foreseen, hopeless
-from shoal.release.gating import naming, refusal_of
+from shoal.recipe.recipe import Recipe, parse_recipe
+from shoal.recoding.coded_columns import refuse_uncodable, refuse_unfit
+from shoal.recoding.kinds import PSEUDONYMISED
+from shoal.recoding.publish import Output
+from shoal.recoding.recoded import apply_recoding
+from shoal.recoding.secrets import Secret, by_column
+from shoal.registry import make
+from shoal.release.capabilities import refuse_misplaced, unopened, unserved
+from shoal.release.entry import open_rows, plan_of
+from shoal.release.gating import naming, person_refusals, refusal_of
+from shoal.release.prepare import guide
+from shoal.release.publish import person_frames
 from shoal.release.run import anonymize_recipe
+from shoal.release.secrets import given_codes, refuse_unkept
+from shoal.release.write import check_output, refuse_unlogged
+from shoal.risk.attacks.limits import RISKS, known_limits
+from shoal.utility.research_table import researched, told_research
 from shoal.verify.identifier_scan import Anybody
 from shoal.verify.identifier_words import Hidden
 from shoal.verify.identifiers import Named
 from shoal.verify.tally import Numbering
 from shoal.verify.values import Coded
-
-if TYPE_CHECKING:
-    from shoal.algorithms.base import Algorithm
-    from shoal.data.domain import Domain
-    from shoal.models.base import Model
-    from shoal.models.judge import Judge
-    from shoal.recipe.recipe import Recipe
-    from shoal.recoding.secrets import Secret
 
 Step = Callable[[str], None]
 
@@ -48,18 +64,16 @@ def examine(recipe: Recipe, step: Step, *, replace: bool = False) -> tuple[dict[
     replace
         Whether a release that is there may be replaced.
     """
-    from shoal.release.check_source import read_source
-
     found = _Found()
     algorithm, asked, given = _asked(recipe, replace, found)
     with ExitStack() as places:
-        source = None
+        rows = None
         if _is_readable(recipe, algorithm, found):
-            source = found.tried(lambda: places.enter_context(read_source(recipe, given, step)))
-        found.tried(lambda: _refuse_codes(recipe))
+            rows = found.tried(lambda: places.enter_context(open_rows(recipe, step)))
+        found.tried(lambda: refuse_unknown_codes(recipe.acknowledge))
         facts = None
-        if source is not None and algorithm is not None and None not in asked:
-            facts = _Examined(recipe, algorithm, asked, given, found).facts(source, step)
+        if rows is not None and algorithm is not None and None not in asked:
+            facts = _facts(recipe, rows, algorithm, asked, given, found, step)
     return facts or {"problems": [_problem(one) for one in found.problems]}, found.problems
 
 
@@ -68,14 +82,14 @@ class _Found:
 
     def __init__(self) -> None:
         self.problems: list[ShoalError] = []
-        self.of_places = 0
 
     def tried(self, action: Callable[[], Any]) -> Any:
         """What an action gives, None where it is refused."""
         try:
             return action()
         except ShoalError as error:
-            self.add(_all_of(error))
+            # Some can tell everything that is wrong, not the first of it alone.
+            self.add((error.everything() if error.everything is not None else ()) or [error])
             return None
 
     def add(self, problems: Sequence[ShoalError]) -> None:
@@ -86,12 +100,7 @@ class _Found:
 
 def _asked(recipe: Recipe, replace: bool, found: _Found) -> tuple[Any, list[Any], Sequence[Secret]]:
     """The method, the models and the codes that a recipe names, each None or nothing where it cannot be."""
-    from shoal.registry import make
-    from shoal.release.secrets import given_codes
-    from shoal.risk.attacks.limits import RISKS, known_limits
-
     _try_places(recipe, replace, found.tried)
-    found.of_places = len(found.problems)
     algorithm = found.tried(lambda: make("algorithm", recipe.algorithm))
     asked = [found.tried(partial(make, "model", spec)) for spec in recipe.models]
     # Those of a vault are not looked at, since nobody gave its key.
@@ -102,8 +111,6 @@ def _asked(recipe: Recipe, replace: bool, found: _Found) -> tuple[Any, list[Any]
 
 def _is_readable(recipe: Recipe, algorithm: Algorithm | None, found: _Found) -> bool:
     """Whether the engine that is to keep the rows can read them; what else it does not serve is told as well."""
-    from shoal.release.capabilities import refuse_misplaced, unopened, unserved
-
     before = len(found.problems)
     found.tried(lambda: refuse_misplaced(recipe))
     found.add(unopened(recipe, algorithm))
@@ -112,112 +119,93 @@ def _is_readable(recipe: Recipe, algorithm: Algorithm | None, found: _Found) -> 
     return readable
 
 
-def _refuse_codes(recipe: Recipe) -> None:
-    from shoal.models.refusals import refuse_unknown_codes
-
-    refuse_unknown_codes(recipe.acknowledge)
+class _Begun(Exception):
+    """The algorithm has begun its work, so that it found nothing to refuse."""
 
 
-class _Examined:
-    """A method and models, held against the rows of a source."""
-
-    def __init__(
-        self, recipe: Recipe, algorithm: Algorithm, asked: list[Model], given: Sequence[Secret], found: _Found
-    ) -> None:
-        self._recipe, self._algorithm, self._asked, self._given = recipe, algorithm, asked, given
-        self._found = found
-
-    def facts(self, source: Source, step: Step) -> dict[str, Any] | None:
-        """What is known of rows, method and models, with every problem noted; None where models do not fit."""
-        from shoal.data.texts import spelling_facts
-        from shoal.models.feasibility import vacuous
-        from shoal.release.gating import person_refusals
-        from shoal.utility.research_table import told_research
-
-        recipe, algorithm, found = self._recipe, self._algorithm, self._found
-        step("holding the models against the table")
-        before = len(found.problems)
-        valued = found.tried(lambda: source.valued(algorithm)) or source
-        judged = found.tried(lambda: self._judge(valued))
-        if judged is None:
-            return None
-        crowded, judge = judged
-        domain = source.rows.domain
-        empty = vacuous(judge, algorithm.share_allowed(domain.n))
-        found.add(_problems(recipe, crowded, algorithm, judge, empty))
-        found.add(person_refusals(domain, source.person_frames(), recipe.acknowledge, models=bool(judge.models)))
-        if not hopeless(found.problems[before:]):
-            found.tried(lambda: crowded.begin(algorithm, judge))
-        found.tried(lambda: _of_codes(domain, algorithm, self._given, recipe.acknowledge))
-        foreseen = self._foresee(source, step)
-        return {
-            "rows": domain.n,
-            "rows_dropped": source.dropped,
-            "people": domain.n_subjects if domain.by_people else None,
-            "columns": source.columns(),
-            **told_research(algorithm, domain),
-            "models": [model.parameters() for model in judge.models],
-            "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
-            "spellings": spelling_facts(domain),
-            "output_free": _is_free(recipe.resolve(recipe.output.folder)),
-            "foreseen": None if foreseen is None else foreseen.data(),
-            "untold": _untold(recipe, domain.n, 0 if foreseen is None else foreseen.sample),
-            **_told(found.problems),
-        }
-
-    def _judge(self, source: Source) -> tuple[Source, Judge]:
-        """The rows as the models look at them, and the models with what they compare classes with."""
-        from shoal.models.feasibility import all_models, whole_reference
-        from shoal.models.judge import Judge
-
-        models = all_models(source.rows.domain, self._asked, self._algorithm)
-        crowded = source.crowded(models)
-        return crowded, Judge(models, whole_reference(crowded.rows, models))
-
-    def _foresee(self, source: Source, step: Step) -> Foreseen | None:
-        """What a run takes, None where none can come to an end; what it would refuse on its way is noted."""
-        found = self._found
-        step("looking for names in what is published as it is")
-        later = _measured(self._recipe, self._algorithm) + named(source, self._recipe.acknowledge)
-        told = [*found.problems[found.of_places :], *later]
-        foreseen = None
-        if not hopeless(told):
-            # Whether columns tell people apart was asked of all rows: some of them may seem to, or not.
-            published = (*source.rows.domain.schema.sensitive, *source.rows.domain.schema.neutral)
-            accepted = {*_codes(told), "W-ROWS", *(f"W-IDENTIFIES:{name}" for name in published)}
-            foreseen = source.foresee(self._algorithm, self._asked, accepted, step)
-        found.add(later if foreseen is None else _in_order(later, foreseen))
-        return foreseen
+def _stop(step: str) -> None:
+    raise _Begun
 
 
-def _all_of(error: ShoalError) -> Sequence[ShoalError]:
-    """Everything that is wrong, where somebody can tell more than the first of it."""
-    return (error.everything() if error.everything is not None else ()) or [error]
+def _facts(
+    recipe: Recipe, rows: OpenRows, algorithm: Algorithm, asked: list[Model], given: Sequence[Secret], found: _Found,
+    step: Step,
+) -> dict[str, Any] | None:  # fmt: skip
+    """What is known of rows, method and models, with every problem noted; None where models do not fit."""
+    step("holding the models against the table")
+    before, domain = len(found.problems), rows.domain
+    valued = found.tried(lambda: rows.knowing(researched(domain, rows.joined, algorithm.research, algorithm.kind)))
+    judged = found.tried(lambda: _judge(rows if valued is None else valued, algorithm, asked))
+    if judged is None:
+        return None
+    crowd, judge = judged
+    empty = vacuous(judge, algorithm.share_allowed(domain.n))
+    found.add(_problems(recipe, crowd, algorithm, judge, empty))
+    found.add(person_refusals(domain, person_frames(rows), recipe.acknowledge, models=bool(judge.models)))
+    # No run would come to the algorithm otherwise, whatever is accepted.
+    if all(isinstance(one, RefusalError) for one in found.problems[before:]):
+        found.tried(lambda: begin(recipe, crowd, algorithm, judge))
+    found.tried(lambda: _of_codes(domain, algorithm, given, recipe.acknowledge))
+    step("looking for names in what is published as it is")
+    found.add(_measured(recipe, algorithm) + named(rows, recipe.acknowledge))
+    return {
+        "rows": domain.n,
+        "rows_dropped": rows.n_dropped,
+        "people": domain.n_subjects if domain.by_people else None,
+        "columns": [_column(rows, name) for name in domain.types],
+        **told_research(algorithm, domain),
+        "models": [model.parameters() for model in judge.models],
+        "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
+        "spellings": spelling_facts(domain),
+        "output_free": _is_free(recipe.resolve(recipe.output.folder)),
+        "untold": _untold(recipe),
+        **_told(found.problems),
+    }
 
 
-def _in_order(later: list[ShoalError], found: Foreseen) -> list[ShoalError]:
-    """What a run measures, among what a trial of all rows was refused for, as a run comes to them.
-
-    That no class is good enough shows before what a release tells is measured.
-    """
-    refused = found.refused if found.whole else []
-    early = [one for one in refused if isinstance(one, InfeasibleError)]
-    return [*early, *later, *(one for one in refused if one not in early)]
+def _judge(rows: OpenRows, algorithm: Algorithm, asked: Sequence[Model]) -> tuple[OpenRows, Judge]:
+    """The rows as the models look at them, and the models with what they compare classes with."""
+    models = all_models(rows.domain, asked, algorithm)
+    rows = rows.knowing(crowded(rows.domain, smallest_class(models), rows.people_with))
+    return rows, Judge(models, whole_reference(rows, models))
 
 
-def _codes(problems: Sequence[ShoalError]) -> set[str]:
-    """Warning codes that would accept problems."""
-    return {code for one in problems if isinstance(one, RefusalError) for code in one.codes}
+def begin(recipe: Recipe, rows: OpenRows, algorithm: Algorithm, judge: Judge) -> None:
+    """Let an algorithm look at the rows as in a run, up to its first step of work; one without any recodes them."""
+    plan = plan_of(recipe, rows, algorithm, (), Keys.from_seed(recipe.seed), _stop)
+    try:
+        recoding = plan.searched(guide(rows), judge)
+        if recoding.counterfeits is None:
+            apply_recoding(rows, recoding)
+    except _Begun:
+        return
 
 
-def _untold(recipe: Recipe, rows: int, tried: int) -> list[str]:
-    """What only a run can tell."""
-    found = []
-    if tried < rows:
-        found.append("whether all rows can be released" + (f" ({tried:,} of them could)" if tried else ""))
-        found += ["whether the release keeps its limits"] if recipe.limits else []
-    elif recipe.sample is not None and recipe.seed is None:
-        found.append("whether the sample that it draws can be released (another one could)")
+def _column(rows: OpenRows, name: str) -> dict[str, Any]:
+    """Counts of a column, never a value; one that is not coded is counted where all rows are in memory."""
+    column, distinct, missing = rows.domain.columns.get(name), None, None
+    if column is not None:
+        missing = int(column.frequencies[column.missing]) if column.missing >= 0 else 0
+        distinct = int((column.frequencies > 0).sum()) - (missing > 0)
+    elif Capability.ARRAYS in rows.capabilities:
+        cells = pl.concat(list(rows.cells(name)))
+        distinct, missing = cells.drop_nulls().n_unique(), cells.null_count()
+    tree = None if column is None else column.hierarchy
+    return {
+        "name": name,
+        "role": rows.domain.schema.role(name),
+        "type": None if column is None else column.type,
+        "kind": None if column is None else column.kind,
+        "distinct": distinct,
+        "missing": missing,
+        "hierarchy": None if tree is None else {"height": tree.height, "leaves": tree.n_leaves},
+    }
+
+
+def _untold(recipe: Recipe) -> list[str]:
+    """List the questions that only a run answers."""
+    found = ["whether all rows can be released"]
+    found += ["whether the release keeps its limits"] if recipe.limits else []
     return found + (["whether it may stand beside earlier ones"] if recipe.registry is not None else [])
 
 
@@ -234,8 +222,6 @@ def _told(problems: list[ShoalError]) -> dict[str, Any]:
 
 def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:
     """Whether what a run writes and keeps has its place."""
-    from shoal.release.secrets import refuse_unkept
-    from shoal.release.write import check_output, refuse_unlogged
     from shoal.vault.registry_file import refuse_unremembered
 
     folder, path = recipe.resolve(recipe.output.folder), recipe.source.path
@@ -249,10 +235,6 @@ def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any
 
 def _of_codes(domain: Domain, algorithm: Algorithm, given: Sequence[Secret], accepted: Collection[str]) -> None:
     """Refuse given codes that do not fit, and codes of columns that were not accepted."""
-    from shoal.recoding.coded_columns import refuse_unfit
-    from shoal.recoding.kinds import PSEUDONYMISED
-    from shoal.recoding.secrets import by_column
-
     refuse_unfit(domain, algorithm.kind, by_column(given), everybody=algorithm.share_allowed(domain.n) == 0)
     code = str(PSEUDONYMISED.code)
     if domain.schema.coded and code not in accepted and code != algorithm.kind.code:
@@ -277,22 +259,18 @@ def _problem(error: ShoalError) -> dict[str, Any]:
 
 
 def _problems(
-    recipe: Recipe, source: Source, algorithm: Algorithm, judge: Judge, empty: list[Any]
+    recipe: Recipe, rows: OpenRows, algorithm: Algorithm, judge: Judge, empty: list[Any]
 ) -> list[ShoalError]:
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
-    from shoal.models.feasibility import refusals_beforehand
-    from shoal.recoding.coded_columns import refuse_uncodable
-    from shoal.recoding.publish import Output
-
     found: list[ShoalError] = []
     try:
-        refuse_uncodable(source.rows.domain, algorithm.kind)
+        refuse_uncodable(rows.domain, algorithm.kind)
     except ShoalError as error:
         found.append(error)
     output = Output(
         order=recipe.output.order, neutral_limit=recipe.output.neutral_limit, acknowledged=set(recipe.acknowledge)
     )
-    return [*found, *refusals_beforehand(source.rows, judge, empty, output, algorithm)]
+    return [*found, *refusals_beforehand(rows, judge, empty, output, algorithm)]
 
 
 def _measured(recipe: Recipe, algorithm: Algorithm) -> list[ShoalError]:
@@ -315,25 +293,27 @@ def _is_free(folder: Path) -> bool:
 # People in columns that are published as they were read: what the gate would find of them, before a run.
 
 
-def named(source: Source, accepted: Collection[str]) -> list[ShoalError]:
+def named(rows: OpenRows, accepted: Collection[str]) -> list[ShoalError]:
     """Why the gate would refuse these columns; two passes over the rows, one where nothing is hidden."""
-    roles, columns = source.rows.domain.schema, source.rows.domain.columns
-    if not (*roles.sensitive, *roles.neutral):
+    roles, columns = rows.domain.schema, rows.domain.columns
+    published, naming_columns = (*roles.sensitive, *roles.neutral), naming(roles)
+    if not published:
         return []
     known, people = Hidden(), Numbering()
-    for name, cells in source.left_out().items():
-        known.read_others(cells.alias(name), people=roles.subject is not None)
-    for batch in source.batches() if naming(roles) else ():
-        known.read(batch.hidden, None if batch.subject is None else people.see(batch.subject.to_frame("who")).codes)
+    for name, cells in rows.left_out(naming_columns).items():
+        known.read_others(told(cells).alias(name), people=roles.subject is not None)
+    for batch in rows.batches("kept") if naming_columns else ():
+        who = None if roles.subject is None else batch.as_read(roles.subject).to_frame("who")
+        hidden = [batch.as_read(name) for name in naming_columns]
+        known.read(hidden, None if who is None else people.see(who).codes)
     sensitive = [columns[name] for name in roles.sensitive]
     closed = [one.name for one in sensitive if one.hierarchy is not None or one.spec.order]
-    open_ones = [name for name in (*roles.sensitive, *roles.neutral) if name not in closed]
-    anybody, rows = Anybody(known), Named(known, open_ones)
-    for batch in source.batches():
-        read = Coded(batch.published)
+    anybody, own = Anybody(known), Named(known, [name for name in published if name not in closed])
+    for batch in rows.batches("kept"):
+        read = Coded(pl.DataFrame([batch.as_read(name) for name in published]))
         anybody.see(read)
-        rows.see(read, batch.hidden)
-    checks = [rows.own(), anybody.check(), *rows.read(accepted)]
+        own.see(read, [batch.as_read(name) for name in naming_columns])
+    checks = [own.own(), anybody.check(), *own.read(accepted)]
     return [refusal_of([check]) for check in checks if not check.passed]
 
 
@@ -345,10 +325,13 @@ _INFEASIBLE = InfeasibleError.exit_code
 
 
 def findings(data: Mapping[str, Any]) -> list[str]:
-    """What stands in the way of a run, what it would take, and what only a run can tell; a sentence each."""
+    """Say what stands in the way of a run and what only a run can tell; a sentence each."""
     if "rows" not in data:
         return list(_refused(data))
-    return [*warnings(data), *_refused(data), *_foreseen(data["foreseen"]), *_ending(data)]
+    refused = list(_refused(data))
+    left = " and ".join(data["untold"])
+    ending = [] if refused else [f"Nothing known before a run stands in its way; the run tells {left}."]
+    return [*warnings(data), *refused, *ending]
 
 
 def warnings(data: Mapping[str, Any]) -> list[str]:
@@ -367,33 +350,6 @@ def _vacuous(data: Mapping[str, Any]) -> Iterator[str]:
 def _refused(data: Mapping[str, Any]) -> Iterator[str]:
     for problem in data["problems"]:
         yield f"{'Infeasible' if problem['exit_code'] == _INFEASIBLE else 'Refused'}: {problem['message']}"
-
-
-def _foreseen(foreseen: Mapping[str, Any] | None) -> Iterator[str]:
-    """What a run takes, and what samples of the rows were refused for."""
-    if foreseen is None:
-        return
-    for sentence in foreseen["likely"]:
-        yield f"Likely refused, as {foreseen['sample']:,} rows of it were: {sentence}"
-    if foreseen["seconds"] is not None:
-        amount = "" if foreseen["bytes"] is None else f" and {foreseen['bytes'] / (1 << 30):.1f} GiB of memory"
-        yield f"A run takes about {_duration(foreseen['seconds'])}{amount}."
-
-
-def _ending(data: Mapping[str, Any]) -> Iterator[str]:
-    if data["problems"] or data["foreseen"]["likely"]:
-        return
-    left = " and ".join(data["untold"])
-    yield (
-        f"Nothing known before a run stands in its way; the run tells {left}." if left else
-        "Nothing stands in the way of a run."
-    )  # fmt: skip
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
 # ----------------------------------------

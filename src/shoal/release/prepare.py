@@ -92,7 +92,7 @@ class Plan:
         refuse_first(person_refusals(rows.domain, person_frames(rows), output.acknowledged, models=bool(judge.models)))
 
         # A workload guides the algorithm alone: measures and gate see the rows as they are.
-        guided = _guided(rows)
+        guided = guide(rows)
         recoding = self.searched(guided, judge)
         rows, recoding = _with_made_up(rows, recoding)
         judge = Judge(judge.models, whole_reference(rows, judge.models)) if rows.counterfeits else judge
@@ -189,8 +189,8 @@ def _loads(rows: OpenRows) -> bool:
     return Capability.LOAD in rows.capabilities
 
 
-def _guided(rows: OpenRows) -> OpenRows:
-    """The rows as an algorithm sees them: a workload weighs their columns, and says where to cut them."""
+def guide(rows: OpenRows) -> OpenRows:
+    """Give the rows as an algorithm sees them: a workload weighs their columns, and says where to cut them."""
     if rows.domain.workload is None:
         return rows
     return rows.knowing(with_preferences(in_memory(rows).table).domain)

@@ -172,7 +172,7 @@ def _recipe_facts(recipe: Recipe, judged: Judged, release: Release, progress: Pr
             facts |= {"utility": reviewed(release), "attacked": attacked_briefly(release)}
     if recipe.limits:
         progress("holding it against its limits")
-        facts["limits"] = refuse_over_limits(recipe, judged, release, progress)
+        facts["limits"] = refuse_over_limits(recipe, release, progress)
     return facts
 
 

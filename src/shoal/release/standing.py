@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from shoal.data.keys import Keys
-from shoal.engines.external_rows import KeptRows
+from shoal.engines.base import OpenRows
 from shoal.engines.postgres import connected
 from shoal.errors import SchemaError
 from shoal.io.batches import Batches
@@ -69,7 +69,7 @@ class Released:
 @contextmanager
 def opened_standing(
     recipe: Recipe, standing: Standing, progress: Progress, source: Released | None = None
-) -> Iterator[KeptRows]:
+) -> Iterator[OpenRows]:
     """The rows of a source, coded as they stand.
 
     Parameters

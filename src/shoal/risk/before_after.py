@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.data.classes import Cells, Grouped, Nodes, RowIds, Together
+from shoal.data.classes import Grouped, RowIds, Together
 from shoal.data.column import file_columns
 from shoal.data.domain import Domain, distinct
 from shoal.data.hierarchy import ROOT
@@ -21,7 +21,7 @@ from shoal.recoding.recoded import Released
 from shoal.registry import load
 from shoal.results import Risk
 from shoal.risk.attackers import confidence, homogeneous, marketer_figures, prosecutor_figures
-from shoal.risk.classes import Classes, every_cell, homogeneous_share
+from shoal.risk.classes import Classes, every_cell, homogeneous_share, merged_classes, real_classes
 from shoal.risk.exposure import by_column, journalist, shape
 
 _THRESHOLD = 0.2
@@ -43,13 +43,13 @@ def before_and_after(released: Released, *, cells: bool = True) -> dict[str, Any
     names = list(released.domain.schema.sensitive)
     # Groups have quasi-identifiers as they were read, and no sensitive value beside any of them.
     told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.changed]
-    now, are = _counted(released.rows, _real(released, _looking_alike(released)), told)
+    now, are = _counted(released.rows, real_classes(released, _looking_alike(released)), told)
     if not cells:
         return _beside(released, None, {"before": {}, "after": now}, {"before": None, "after": are})
     # Known anew, so that the cells, which are nearly as many as the rows, are gone with the figures.
     rows = released.rows.knowing(released.domain)
     frequency = rows.frequency([])
-    was, were = _counted(rows, _real(released, every_cell(frequency.rows.size)), names)
+    was, were = _counted(rows, real_classes(released, every_cell(frequency.rows.size)), names)
     # Counterfeits are among the cells.
     known = None if released.counterfeits else frequency
     return _beside(released, known, {"before": was, "after": now}, {"before": were, "after": are})
@@ -71,15 +71,6 @@ def _beside(
     }
 
 
-def _real(released: Released, classes: Grouped) -> Grouped:
-    """Leave the rows that the method made up out of classes."""
-    if not released.counterfeits or isinstance(classes, Nodes):  # whose method makes no rows up
-        return classes
-    n = released.domain.n
-    left = classes.without(np.arange(n - released.counterfeits, n))
-    return left.keep(released.rows.stats(left, []).rows > 0)
-
-
 def _looking_alike(released: Released) -> Grouped:
     """Class the released rows by how their quasi-identifiers look; those of nothing but stars are in no class."""
     if released.made.has(Trait.GROUPS):
@@ -94,15 +85,11 @@ def _looking_alike(released: Released) -> Grouped:
     starred = shown.select(pl.all_horizontal(pl.all().cast(pl.String) == ROOT).fill_null(False)).to_series().to_numpy()
     if shown.width < frame.width:  # other columns are no stars
         starred = np.zeros_like(starred)
-    if isinstance(classes, Nodes) or not merged:  # of which no two look the same
+    if not merged:  # no two of them look the same
         return classes.keep(~starred)
     number = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int32) - 1
-    of = np.append(np.where(starred, -1, number), -1).astype(np.int32)
     groups = int(number.max(initial=-1)) + 1
-    if isinstance(classes, RowIds):
-        found: Cells | RowIds = RowIds(of[classes.ids], groups)
-    else:
-        found = Cells(of[classes.of], groups, classes.gone)
+    found = merged_classes(released, np.where(starred, -1, number), groups)
     return found.keep(np.bincount(number[~starred], minlength=groups) > 0)
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 
-from shoal.data.classes import Cells
+from shoal.data.classes import Cells, Grouped, Nodes, RowIds
 from shoal.data.column import Column
-from shoal.data.domain import Domain
+from shoal.data.domain import Domain, classes_of
 from shoal.data.rows import Frequency, PeopledRows, Rows
 from shoal.data.stats import GroupStats
 from shoal.data.table import Table
 from shoal.errors import InputError, SchemaError
-from shoal.kernels.grouping import group_rows, number_keys
+from shoal.kernels.grouping import group_rows
 from shoal.models.judge import Judge, Judgement
 from shoal.params import nearest
+from shoal.recoding.recoded import Released
 from shoal.registry import load
 from shoal.risk.report import Contribution
 
@@ -54,24 +55,6 @@ class Classes:
         return np.unique(self.sizes, return_counts=True)
 
 
-def group_table(table: Table, columns: Sequence[Column] | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Class of every row, a row of every class, and its people; by all quasi-identifiers or by some columns."""
-    chosen = table.quasi if columns is None else columns
-    codes = np.empty((len(chosen), table.n), dtype=np.int32)
-    for place, column in enumerate(chosen):
-        codes[place] = table.codes[column.name]
-    ids, first, counts = group_rows(codes, np.array([column.card for column in chosen], dtype=np.int64))
-    if table.subjects is not None:
-        counts = people(ids, table.subjects, table.n_subjects, first.size)
-    return ids, first, counts
-
-
-def people(ids: np.ndarray, subjects: np.ndarray, n_subjects: int, groups: int) -> np.ndarray:
-    """Distinct subjects of every group."""
-    _, first, _ = number_keys(_pairs(ids, subjects, n_subjects))
-    return np.bincount(ids[first], minlength=groups)
-
-
 def homogeneous_share(judge: Judge, distinct: Judgement, own: GroupStats) -> float:
     """Count the people in classes of one value, among those whose value is known.
 
@@ -85,10 +68,6 @@ def homogeneous_share(judge: Judge, distinct: Judgement, own: GroupStats) -> flo
     key = next(one.key for one in judge.attributes if one.names == distinct.on)
     known = own.histograms[key].known
     return float(known[distinct.values == 1].sum() / max(known.sum(), 1))
-
-
-def _pairs(ids: np.ndarray, subjects: np.ndarray, n_subjects: int) -> np.ndarray:
-    return ids.astype(np.uint64) * np.uint64(max(n_subjects, 1)) + subjects.astype(np.uint64)
 
 
 def population_sizes(domain: Domain, cells: Frequency, population: Rows) -> tuple[np.ndarray, int]:
@@ -184,6 +163,26 @@ def counted_rows(source: Table | PeopledRows) -> PeopledRows:
 def every_cell(cells: int) -> Cells:
     """Every cell of a frequency table a class of its own."""
     return Cells(np.arange(cells, dtype=np.int32), cells)
+
+
+def real_classes(released: Released, classes: Grouped) -> Grouped:
+    """Leave the rows that the method made up, the last ones, out of classes."""
+    if not released.counterfeits or isinstance(classes, Nodes):  # no method of nodes makes rows up
+        return classes
+    n = released.domain.n
+    left = classes.without(np.arange(n - released.counterfeits, n))
+    return left.keep(released.rows.stats(left, []).rows > 0)
+
+
+def merged_classes(released: Released, of: np.ndarray, groups: int) -> Cells | RowIds:
+    """Put other classes in the place of those of a release; ``of`` gives the new number of each, -1 for none."""
+    classes, of = released.classmap, np.append(of, -1).astype(np.int32)
+    if isinstance(classes, Nodes):
+        codes = released.rows.frequency([]).codes
+        classes = Cells(classes_of(classes, codes, released.domain.schema.quasi), classes.groups)
+    if isinstance(classes, RowIds):
+        return RowIds(of[classes.ids], groups)
+    return Cells(of[classes.of], groups, classes.gone)
 
 
 def _refuse_weights(name: str, wrong: int, below: int, differ: int) -> None:

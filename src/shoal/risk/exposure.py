@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.data.classes import Cells, Grouped, RowIds
-from shoal.data.rows import ArrayRows, Frequency, PeopledRows, Rows
+from shoal.data.classes import Cells, Grouped
+from shoal.data.rows import Frequency, PeopledRows, Rows
 from shoal.kernels.grouping import group_rows
 from shoal.recoding.population_match import matching_people
 from shoal.recoding.recoded import Released
 from shoal.results import Risk
 from shoal.risk.attackers import journalist_figures, risk_curve
-from shoal.risk.classes import Classes, contributions
+from shoal.risk.classes import Classes, contributions, merged_classes
 
 # Where each bar of a plot of class sizes begins.
 BINS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 51, 101, 501, 1001)
@@ -76,10 +76,8 @@ def by_column(released: Released, cells: Frequency | None) -> dict[str, Any]:
 
 def _released_drops(released: Released) -> dict[str, Any] | None:
     """By how much mean risk and uniqueness of the released rows fall without each of their columns."""
-    cells, people = released.cells, released.domain.by_people
+    cells = released.cells
     if not cells or not released.n_classes or released.changed & set(cells):
-        return None
-    if people and not isinstance(released.rows, ArrayRows):
         return None
     keys = {name: np.unique(one.keys, return_inverse=True)[1].astype(np.int32) for name, one in cells.items()}
     sizes = released.rows.stats(released.classmap, []).sizes
@@ -100,8 +98,7 @@ def _merged(released: Released, sizes: np.ndarray, kept: Sequence[np.ndarray]) -
         of = group_rows(np.stack(kept), np.array([one.max(initial=0) + 1 for one in kept]))[0].astype(np.int32)
     groups = int(of.max(initial=-1)) + 1
     if released.domain.by_people:  # who do not add up
-        ids = np.append(of, np.int32(-1))[released.classes]
-        return released.rows.stats(RowIds(ids.astype(np.int32), groups), []).sizes
+        return released.rows.stats(merged_classes(released, of, groups), []).sizes
     return np.bincount(of, weights=sizes, minlength=groups).astype(np.int64)
 
 

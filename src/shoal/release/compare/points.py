@@ -7,29 +7,32 @@ import itertools
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.data.coding import canonical_text
-from shoal.data.domain import Domain
 from shoal.data.hierarchy import ROOT
 from shoal.data.keys import Keys
-from shoal.data.table import Table
+from shoal.engines.base import Capability, OpenRows
 from shoal.errors import GateError, InfeasibleError, MissingExtraError, ParameterError, ShoalError, UserError
 from shoal.params import nearest
 from shoal.recoding.cover import not_suppressed
 from shoal.recoding.kinds import Kind, Trait
+from shoal.recoding.publish import Output, Publishing
 from shoal.registry import load, make, names, working
+from shoal.release.attack_case import NOBODY_HELD_OUT, attack_case
 from shoal.release.compare.figures import attack_figures
-from shoal.release.entry import anonymize
+from shoal.release.prepare import MEMORY, Plan, Progress, silent
+from shoal.release.publish import publish
+from shoal.release.sinks import Elsewhere, Frames
 from shoal.results import Release
 from shoal.risk.attacks.base import AttackResult
 from shoal.risk.attacks.limits import check_limits, class_risks
-from shoal.risk.attacks.run import make_case, run_attacks
-from shoal.risk.attacks.views import people_frame, release_view
+from shoal.risk.attacks.run import run_attacks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,14 +219,17 @@ class Task:
         Names of the attacks to make, and evaluations as a recipe writes them.
     limits
         As in a recipe.
-    settings
-        Further arguments of :func:`shoal.release.run.anonymize`.
+    output
+        How releases are published, and what is accepted.
+    memory
+        Bytes that making and attacking one may take.
     """
 
     attacks: Sequence[str] = ()
     evaluate: Sequence[Mapping[str, Any]] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    output: Output = field(default_factory=Output)
+    memory: int = MEMORY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,29 +276,25 @@ class Outcome:
     not_protected: Sequence[str] = ()
 
 
-def run_point(table: Table, kept: pl.DataFrame | None, point: Point, task: Task, keys: Keys) -> Outcome:
-    """Make one release and measure it; whatever stops it is part of the comparison.
+def run_point(
+    rows: OpenRows, control: pl.DataFrame | None, point: Point, task: Task, keys: Keys, step: Progress = silent
+) -> Outcome:
+    """Make one release and measure it; whatever stops it is part of the comparison. Nothing is written.
 
     Parameters
     ----------
-    kept
-        People who were held out of the table, as a control.
+    control
+        People who were held out of the rows.
     """
-
-    def made(started: float) -> Outcome:
-        algorithm = make("algorithm", point.algorithm)
-        models = [make("model", spec) for spec in point.models]
-        release = anonymize(table, algorithm=algorithm, models=models, keys=keys, **task.settings)
-        return _measured(release, kept, task, keys, time.perf_counter() - started)
-
-    return attempt(made)
-
-
-def attempt(made: Callable[[float], Outcome]) -> Outcome:
-    """The outcome of some work, given when it began, or why there is none."""
     started = time.perf_counter()
     try:
-        return made(started)
+        plan = Plan(
+            rows=rows, method=make("algorithm", point.algorithm), models=[make("model", spec) for spec in point.models],
+            output=task.output, keys=keys, seed=None, progress=step, memory=task.memory,
+        )  # fmt: skip
+        in_arrays = Capability.ARRAYS in rows.capabilities
+        release = publish(plan.judged(), Frames() if in_arrays else Elsewhere("The rows of a point are not kept."))
+        return _measured(release, control, task, keys, time.perf_counter() - started, step)
     except MissingExtraError as error:
         # It would stop every point; the plain error goes from one process to another.
         raise UserError(str(error)) from None
@@ -307,44 +309,50 @@ def attempt(made: Callable[[float], Outcome]) -> Outcome:
         return Outcome(status=FAILED, reason=reason, seconds=time.perf_counter() - started)
 
 
-def _measured(release: Release, kept: pl.DataFrame | None, task: Task, keys: Keys, seconds: float) -> Outcome:
-    scores = release.evidence["measures"]
-    attacked = _attacks(release, kept, task.attacks, keys)
+def _measured(
+    release: Release, control: pl.DataFrame | None, task: Task, keys: Keys, seconds: float, step: Progress
+) -> Outcome:
+    scores, counts, manifest = release.evidence["measures"], release.evidence["counts"], release.manifest
+    sizes, attacked = release.released.sizes, list[AttackResult]()
+    if task.attacks and sizes.size:
+        case = attack_case(
+            release, keys, memory=task.memory, control=control, held_out=True, no_control=NOBODY_HELD_OUT, progress=step
+        )[0]
+        attacked = run_attacks(case, task.attacks)
     risks = class_risks(release)
     success, beside = attack_figures(attacked)
-    figures: dict[str, float | None] = {name: score.value for name, score in scores.items()} | risks | success
-    counts = release.evidence["counts"]
-    reasons = {name: score.reason for name, score in scores.items() if score.reason is not None}
-    sizes = release.released.sizes
     evaluated, better, lacking = evaluations(release, task.evaluate, keys)
-    empty = _empty(release)
+    empty = _empty(release, manifest)
     return Outcome(
         status=EMPTY if empty else DONE,
         reason=empty,
         # What an empty release scores places nothing: all stars protect perfectly.
-        figures={} if empty else figures | evaluated,
-        reasons=reasons | {one.name: one.note for one in attacked if not one.figures} | lacking,
+        figures={} if empty else {name: one.value for name, one in scores.items()} | risks | success | evaluated,
+        reasons={name: one.reason for name, one in scores.items() if one.reason is not None}
+        | {one.name: one.note for one in attacked if not one.figures}
+        | lacking,
         beside=beside,
         better=better,
         over=check_limits(task.limits, attacked, risks),
-        suppressed=counts["suppressed"] / release.table.n,
+        suppressed=counts["suppressed"] / release.rows.domain.n,
         classes=counts["classes"],
         smallest=int(sizes.min()) if sizes.size else 0,
         seconds=seconds,
-        statement=release.manifest["statement"],
-        not_protected=list(release.manifest["not_protected"]),
+        statement=manifest["statement"],
+        not_protected=list(manifest["not_protected"]),
     )
 
 
-def _empty(release: Release) -> str:
-    """Why a release says nothing about anybody, in one sentence; empty where it does say something."""
-    frame = release.frame if isinstance(release.frame, pl.DataFrame) else pl.from_dataframe(release.frame)
-    kept = not_suppressed(frame, release.manifest)
-    return says_nothing(frame if kept is None else frame.filter(kept), release.manifest, release.table.domain)
-
-
-def says_nothing(frame: pl.DataFrame, manifest: Mapping[str, Any], domain: Domain) -> str:
-    """The same of released rows, or of one row a class."""
+def _empty(release: Release, manifest: Mapping[str, Any]) -> str:
+    """Say in one sentence why a release says nothing about anybody; empty where it does say something."""
+    released, domain = release.released, release.rows.domain
+    if released.made.generalises:  # one row a class tells
+        nothing = pl.Series([None] * released.n_classes, dtype=pl.String)
+        frame = Publishing(released, "drop").frame(np.arange(released.n_classes), lambda name: nothing)
+    else:
+        frame = release.gated.tables["release"]
+        kept = not_suppressed(frame, manifest)
+        frame = frame if kept is None else frame.filter(kept)
     if not frame.height:
         return "Every row is suppressed, so the release holds nobody."
     quasi = [
@@ -359,19 +367,6 @@ def says_nothing(frame: pl.DataFrame, manifest: Mapping[str, Any], domain: Domai
     if all(frame[name].n_unique() == 1 for name in quasi) and any(one.card > 1 for one in domain.quasi):
         return "Every row has the same quasi-identifiers, so the release tells nobody from anybody."
     return ""
-
-
-def _attacks(
-    release: Release, kept: pl.DataFrame | None, wanted: Sequence[str], keys: Keys
-) -> list[AttackResult]:
-    if not wanted:
-        return []
-    case = make_case(
-        release_view(release), release.manifest, keys, against=people_frame(release), control=kept,
-        no_control=None if kept is not None else "Nobody was held out, so there is no control.",
-        release=release, aligned=True, held_out=True,
-    )  # fmt: skip
-    return run_attacks(case, wanted)
 
 
 def evaluations(

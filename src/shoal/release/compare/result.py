@@ -151,8 +151,6 @@ class Comparison:
         Evaluations beside the axes, and which way each is better.
     rows, held_out
         Rows that releases were made from, and rows kept back as a control.
-    reused
-        Points whose outcomes an earlier sweep had left.
     notes
         What else there is to say.
     """
@@ -163,7 +161,6 @@ class Comparison:
     evaluated: Mapping[str, str] = field(default_factory=dict)
     rows: int = 0
     held_out: int = 0
-    reused: int = 0
     notes: Sequence[str] = ()
 
     @cached_property
@@ -271,7 +268,6 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "recommended": None if best is None else best.point.number,
         "distances": {str(entry.point.number): far for entry, far in comparison.ranking},
         "recommendation": comparison.recommendation,
-        "reused": comparison.reused,
         "notes": list(comparison.notes),
     }
 

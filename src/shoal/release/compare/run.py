@@ -6,11 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal.algorithms.base import Algorithm
 from shoal.data.domain import Domain
+from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.errors import ParameterError
 from shoal.grammar import as_list
@@ -18,13 +20,15 @@ from shoal.models.base import Model
 from shoal.models.feasibility import all_models
 from shoal.params import real, whole
 from shoal.recipe.recipe import Compare, Recipe, load_recipe
+from shoal.recoding.publish import Output
 from shoal.registry import load, make, names
 from shoal.release.compare.figures import Axis, default_axes, find_axis
-from shoal.release.compare.points import Grid, Point, Task, has_classes
+from shoal.release.compare.points import Grid, Outcome, Task, has_classes
 from shoal.release.compare.result import Comparison, Entry
-from shoal.release.compare.source import open_source
-from shoal.release.compare.sweep import Progress, Scene, Work, open_work, sweep
-from shoal.release.entry import Given
+from shoal.release.compare.source import make_scene, open_source
+from shoal.release.compare.sweep import Progress, sweep
+from shoal.release.entry import Given, memory_of
+from shoal.release.prepare import MEMORY
 from shoal.risk.attacks.limits import RISKS, attacks_of, known_limits
 
 
@@ -42,8 +46,6 @@ def compare(
     limits: Mapping[str, Any] | None = None,
     acknowledge: Sequence[str] | None = None,
     seed: int | None = None,
-    work: str | Path | None = None,
-    fresh: bool = False,
     processes: int = 1,
     progress: Progress = lambda done, total, label: None,
 ) -> Comparison:
@@ -60,8 +62,6 @@ def compare(
         The axes, by name of a measure, a risk of the classes, an attack or an evaluation.
     evaluate, hold_out
         Evaluations to put beside them, and the share of the rows to keep back as a control of the attacks.
-    work
-        A private file in which outcomes are kept, so that a sweep that was stopped goes on; ``fresh`` begins anew.
     processes
         More than one starts processes, which a script must expect (``if __name__ == "__main__":``).
 
@@ -83,7 +83,7 @@ def compare(
         "evaluate": None if evaluate is None else [_spec(one) for one in evaluate],
     }  # fmt: skip
     asked = _asked(recipe, told, models, seed, limits=limits, acknowledge=acknowledge)
-    return _compared(asked, None if work is None else Path(work), fresh, processes, progress)
+    return _compared(asked, processes, progress)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -123,10 +123,11 @@ def _asked(recipe: Recipe | Table, told: Mapping[str, Any], models: Any, seed: i
     )
 
 
-def _compared(asked: _Asked, work: Path | None, fresh: bool, processes: int, progress: Progress) -> Comparison:
+def _compared(asked: _Asked, processes: int, progress: Progress) -> Comparison:
     """Open the source, see that everything asked of it can be, and sweep."""
     points, counter = asked.grid.points(), _Counter(progress)
-    with open_source(asked.source, lambda text: counter.say(text, len(points))) as rows:
+    say = partial(counter.say, len(points))
+    with open_source(asked.source, say) as rows:
         roles = _roles(asked.axes, rows.domain, asked.grid.algorithms)
         wanted = [*asked.evaluate, *({"name": name} for name in _lacking(roles, asked.evaluate))]
         for spec in wanted:
@@ -138,15 +139,22 @@ def _compared(asked: _Asked, work: Path | None, fresh: bool, processes: int, pro
             all_models(rows.domain, [make("model", spec) for spec in point.models], make("algorithm", point.algorithm))
         attacks = [attack for axis in axes for attack in axis.attacks]
         task = dataclasses.replace(task, attacks=sorted({*attacks, *attacks_of(task.limits)}))
-        kept = open_work(work, rows.stamp, seed=asked.seed, fresh=fresh)
-        scene, held_out = rows.scene(task, kept.keys, asked.hold_out)
-        entries, reused = _run(scene, points, kept, asked.hold_out, processes, counter)
-        notes = [*_unasked(asked.grid), *rows.notes(points, scene.task), *([kept.note] if kept.note else [])]
+        scene = make_scene(asked.source, rows, task, Keys.from_seed(asked.seed), asked.hold_out, say)
+        held_out = 0 if scene.control is None else scene.control.height
+        outcomes: dict[int, Outcome] = {}
+        counter(0, len(points), "")
+        # Closed even when an interrupt comes between two points, which ends the processes.
+        with closing(sweep(scene, points, processes)) as results:
+            for point, outcome in results:
+                outcomes[point.number] = outcome
+                counter(len(outcomes), len(points), point.label)
+        entries = [Entry(point=point, outcome=outcomes[point.number]) for point in points]
+        notes = [*_unasked(asked.grid), *scene.notes(points)]
         n = rows.domain.n - held_out
     return Comparison(
         entries=entries, axes=[_turned(axis, entries) for axis in axes], varied=list(asked.grid.values), rows=n,
         evaluated={name: _better(name, entries) for name in evaluated if name not in {axis.name for axis in axes}},
-        held_out=held_out, reused=reused, notes=notes,
+        held_out=held_out, notes=notes,
     )  # fmt: skip
 
 
@@ -160,25 +168,9 @@ class _Counter:
         self._done = done
         self._progress(done, total, label)
 
-    def say(self, text: str, total: int) -> None:
+    def say(self, total: int, text: str) -> None:
         """A step that is no point."""
         self._progress(self._done, total, text)
-
-
-def _run(
-    scene: Scene, points: Sequence[Point], work: Work, part: float, processes: int, progress: Progress
-) -> tuple[list[Entry], int]:
-    """Every point's outcome, those left by an earlier sweep included, and how many these were."""
-    digests = [work.digest(point, scene.task, part) for point in points]
-    missing = [point for point in points if digests[point.number] not in work.done]
-    reused = len(points) - len(missing)
-    progress(reused, len(points), "")
-    # Closed even when an interrupt comes between two points, which ends the processes.
-    with closing(sweep(scene, missing, processes)) as results:
-        for done, (point, outcome) in enumerate(results, reused + 1):
-            work.add(digests[point.number], outcome)
-            progress(done, len(points), point.label)
-    return [Entry(point=one, outcome=work.done[digests[one.number]]) for one in points], reused
 
 
 def _roles(
@@ -256,16 +248,12 @@ def _task(
     limits: Mapping[str, Any] | None,
     acknowledge: Sequence[str] | None,
 ) -> Task:
-    settings: dict[str, Any] = {"acknowledge": list(acknowledge or ())}
+    output, memory = Output(acknowledged=list(acknowledge or ())), MEMORY
     if isinstance(source, Recipe):
-        output = source.output
-        settings = {
-            "acknowledge": list(source.acknowledge if acknowledge is None else acknowledge),
-            "suppressed": output.suppressed,
-            "order": output.order,
-            "neutral_limit": output.neutral_limit,
-            "engine": source.engine.name,
-        }
-        limits = source.limits if limits is None else limits
+        limits, memory = source.limits if limits is None else limits, memory_of(source)
+        output = Output(
+            acknowledged=list(source.acknowledge if acknowledge is None else acknowledge),
+            suppressed=source.output.suppressed, order=source.output.order, neutral_limit=source.output.neutral_limit,
+        )  # fmt: skip
     known_limits(limits or {}, RISKS)
-    return Task(evaluate=list(evaluate), limits=dict(limits or {}), settings=settings)
+    return Task(evaluate=list(evaluate), limits=dict(limits or {}), output=output, memory=memory)

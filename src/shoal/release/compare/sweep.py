@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import multiprocessing
-import os
 import signal
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
-import polars as pl
-
-from shoal.data.keys import Keys
 from shoal.data.table import Table
 from shoal.data.workload import Workload
-from shoal.errors import InputError, InternalError, ParameterError, RecipeError
-from shoal.io.evidence import input_hash
-from shoal.io.private import write_private
+from shoal.errors import InternalError, ParameterError, RecipeError
 from shoal.kernels.cores import use_cores
 from shoal.recipe.recipe import Recipe
-from shoal.registry import VERSION
-from shoal.release.compare.points import FAILED, Outcome, Point, Task, run_point
+from shoal.release.compare.points import Outcome, Point
+from shoal.release.compare.source import Scene
 from shoal.release.entry import anonymize, anonymize_table, read_recipe_source
 from shoal.release.prepare import Progress as run_Progress
+from shoal.release.prepare import silent
 from shoal.results import Release
 from shoal.utility.classifiers import Classifiers
 from shoal.utility.count_queries import answer, summarise
@@ -40,35 +31,6 @@ from shoal.utility.reading import read_release
 
 # Points done, points in all, and the one that was done last.
 Progress = Callable[[int, int, str], None]
-
-
-class There(Protocol):
-    """Rows that an engine keeps, of which it makes some points itself."""
-
-    def serves(self, point: Point, task: Task) -> bool:
-        """Whether it makes a point."""
-        ...
-
-    def run(self, point: Point, task: Task, keys: Keys) -> Outcome:
-        """Make and measure one release of all rows."""
-        ...
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Scene:
-    """What every point works on: a table, and where an engine keeps the rows these, of which the table is a sample."""
-
-    table: Table
-    kept: pl.DataFrame | None
-    task: Task
-    keys: Keys
-    there: There | None = None
-
-    def run(self, point: Point) -> Outcome:
-        """Make and measure one release."""
-        if self.there is not None and self.there.serves(point, self.task):
-            return self.there.run(point, self.task, self.keys)
-        return run_point(self.table, self.kept, point, self.task, self.keys)
 
 
 _scene: Scene | None = None
@@ -101,13 +63,12 @@ def _deaf_children() -> Iterator[None]:
 
 def sweep(scene: Scene, points: Sequence[Point], processes: int) -> Generator[tuple[Point, Outcome], None, None]:
     """Every point with its outcome, as they get done."""
-    there = scene.there
-    if there is not None:
-        # Whoever keeps the rows is in this process alone.
-        for point in [one for one in points if there.serves(one, scene.task)]:
+    if scene.rows is not None:
+        # Rows that an engine keeps are open in this process alone.
+        for point in [one for one in points if scene.serves(one)]:
             yield point, scene.run(point)
-        points = [one for one in points if not there.serves(one, scene.task)]
-        scene = replace(scene, there=None)
+        points = [one for one in points if not scene.serves(one)]
+        scene = replace(scene, rows=None, recipe=None, step=silent)
     if processes == 1 or len(points) < 2:
         for point in points:
             yield point, scene.run(point)
@@ -123,8 +84,8 @@ def sweep(scene: Scene, points: Sequence[Point], processes: int) -> Generator[tu
             yield waiting[future], future.result()
     except BrokenProcessPool:
         raise InternalError(
-            "A process of the comparison ended before its time, perhaps for lack of memory: what is done is kept; "
-            "run it again with fewer processes."
+            "A process of the comparison ended before its time, perhaps for lack of memory: run it again with "
+            "fewer processes."
         ) from None
     except BaseException:
         # Nobody waits for what is under way: it would be computed for nothing.
@@ -133,128 +94,6 @@ def sweep(scene: Scene, points: Sequence[Point], processes: int) -> Generator[tu
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-# ----------------------------------------
-# What is done so far, on disk: one private file of JSON lines, so that a sweep that was stopped goes on.
-
-
-_FORM = "shoal compare"
-
-
-@dataclass(eq=False, kw_only=True)
-class Work:
-    """The outcomes of a sweep, in a file where there is one.
-
-    Attributes
-    ----------
-    keys
-        The secret of every point; kept in the file, so that a sweep that goes on repeats nothing by other draws.
-    done
-        Outcomes by the digest of their point.
-    note
-        Why outcomes of an earlier sweep are of no use, empty where there is nothing to say.
-    """
-
-    keys: Keys
-    source: str
-    path: Path | None = None
-    done: dict[str, Outcome] = field(default_factory=dict)
-    note: str = ""
-
-    def digest(self, point: Point, task: Task, hold_out: float) -> str:
-        """What names a point's outcome: all that it depends on, under the secret."""
-        depends = [point.algorithm, list(point.models), asdict(task), hold_out, self.source, VERSION]
-        text = json.dumps(depends, sort_keys=True, default=str)
-        return hmac.new(self.keys.secret, text.encode(), hashlib.sha256).hexdigest()[:32]
-
-    def add(self, digest: str, outcome: Outcome) -> None:
-        """Keep an outcome: one line in one write. A fault of our own is not kept, so that it is tried again."""
-        self.done[digest] = outcome
-        if self.path is None or outcome.status == FAILED:
-            return
-        line = json.dumps({"point": digest, "outcome": asdict(outcome)}, default=float) + "\n"
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(descriptor, line.encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def open_work(
-    path: Path | None, stamp: Callable[[Keys], str], *, seed: int | None, fresh: bool = False
-) -> Work:
-    """The work on a source so far.
-
-    Parameters
-    ----------
-    path
-        Where it is kept, None for nowhere.
-    stamp
-        Gives a keyed hash of the source.
-    seed
-        None for a fresh secret, or the one that an earlier sweep drew.
-    fresh
-        Begin anew, whatever is there.
-    """
-    found, lines, whole = ({}, [], True) if path is None or fresh else _read(path)
-    note = ""
-    if found and (found.get("version"), found.get("seed")) == (VERSION, seed):
-        secret = bytes.fromhex(found["secret"])
-        keys = Keys.from_seed(seed) if seed is not None else Keys(secret)
-        source = stamp(keys)
-        if source == found.get("source"):
-            done = {line["point"]: Outcome(**line["outcome"]) for line in lines}
-            if path is not None and not whole:
-                write_private(path, _text([found, *lines]))
-            return Work(keys=keys, source=source, path=path, done=done)
-        note = f"The data have changed since {len(lines):,} points were computed, so these are computed anew."
-    elif found:
-        note = f"{len(lines):,} points are of another version or seed, so they are computed anew."
-    keys = Keys.from_seed(seed)
-    source = stamp(keys)
-    if path is not None:
-        header = {"form": _FORM, "version": VERSION, "seed": seed, "secret": keys.secret.hex(), "source": source}
-        write_private(path, _text([header]))
-    return Work(keys=keys, source=source, path=path, note=note)
-
-
-def source_hash(table: Table, keys: Keys) -> str:
-    """A keyed hash of the rows and of how their columns are coded."""
-    digest = hmac.new(keys.secret, input_hash(table.frame, keys.secret).encode(), hashlib.sha256)
-    known = [table.schema, table.domain.weights, table.domain.workload]
-    digest.update(json.dumps(known, sort_keys=True, default=str).encode())
-    for column in table.columns.values():
-        tree, policy = column.hierarchy, column.policy
-        digest.update(json.dumps([column.name, column.kind, column.declared], default=str).encode())
-        digest.update(table.codes[column.name].tobytes())
-        if tree is not None:
-            digest.update(json.dumps(tree.labels).encode() + tree.ancestors.tobytes())
-        if policy is not None:
-            digest.update(policy.axis.tobytes() + policy.low.tobytes() + policy.high.tobytes())
-    return digest.hexdigest()
-
-
-def _text(lines: list[Any]) -> str:
-    return "".join(json.dumps(line) + "\n" for line in lines)
-
-
-def _read(path: Path) -> tuple[dict[str, Any], list[Mapping[str, Any]], bool]:
-    """The header, the outcomes, and whether every line was whole; an interrupted write leaves a torn last line."""
-    try:
-        texts = path.read_text("utf-8").split("\n")
-    except FileNotFoundError:
-        return {}, [], True
-    except (OSError, UnicodeDecodeError):
-        texts = [""]
-    try:
-        header, *lines = [json.loads(text) for text in texts[:-1]]
-    except ValueError:
-        header, lines = {}, []
-    if not isinstance(header, dict) or header.get("form") != _FORM:
-        raise InputError(f"'{path}' is in the way and is no work of a comparison: move it, or choose another output.")
-    return header, lines, texts[-1] == ""
 
 
 # ----------------------------------------
@@ -302,7 +141,7 @@ def workload_gain(table: Table, *, learners: tuple[str, ...] = _LEARNERS, **opti
     return _gains(plain, aware, workload, learners)
 
 
-def recipe_gain(recipe: Recipe, release: Release, *, progress: run_Progress = lambda step: None) -> list[Gain]:
+def recipe_gain(recipe: Recipe, release: Release, *, progress: run_Progress = silent) -> list[Gain]:
     """The same of a recipe and its release, which is made once more without the workload."""
     table = read_recipe_source(recipe)
     if table.domain.workload is None:

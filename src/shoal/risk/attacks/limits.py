@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import GateError, RecipeError
 from shoal.grammar import parse_attack
@@ -14,54 +12,50 @@ from shoal.recoding.kinds import Trait
 from shoal.registry import make, names
 from shoal.results import Release
 from shoal.risk.attacks.base import AttackResult
+from shoal.risk.classes import real_classes
+
+if TYPE_CHECKING:
+    from shoal.risk.attacks.case import AttackCase
 
 EXCESS = "excess"
 # Figures of the classes themselves, which no attack is needed for.
 RISKS = ("prosecutor_max", "prosecutor_mean")
 
 
-def refuse_over_limits(limits: Mapping[str, Any], release: Release) -> list[AttackResult]:
+def refuse_over_limits(
+    limits: Mapping[str, Any], release: Release, case: Callable[[], AttackCase] | None = None
+) -> list[AttackResult]:
     """Attack a release as its limits ask for, and refuse it where one is exceeded.
 
     Nobody is held out here, so an excess is one over the baseline.
+
+    Parameters
+    ----------
+    case
+        Gives the people to attack beside the release; by default all its rows, which are in memory then.
     """
-    from shoal.risk.attacks.run import attack
+    from shoal.risk.attacks.run import attack, run_attacks
 
     known_limits(limits, RISKS)
-    wanted = attacks_of(limits)
-    results = attack(release, only=wanted) if wanted else []
-    refuse_broken(limits, results, class_risks(release))
+    wanted, results = attacks_of(limits), list[AttackResult]()
+    if wanted:
+        results = attack(release, only=wanted) if case is None else run_attacks(case(), wanted)
+    broken = check_limits(limits, results, class_risks(release))
+    if broken:
+        raise GateError(f"The release exceeds its limits, so nothing is written: {' '.join(broken)}")
     return results
 
 
-def refuse_broken(
-    limits: Mapping[str, Any], results: Sequence[AttackResult], risks: Mapping[str, float | None]
-) -> None:
-    """Refuse a release that exceeds its limits."""
-    broken = check_limits(limits, results, risks)
-    if broken:
-        raise GateError(f"The release exceeds its limits, so nothing is written: {' '.join(broken)}")
-
-
 def class_risks(release: Release) -> dict[str, float | None]:
-    """The largest and the mean chance to find somebody among the people (rows, without a subject column) of a class.
+    """Compute the largest and the mean chance to find somebody among the people (rows, without a subject) of a class.
 
     Counterfeits, the last rows, hide nobody for sure, and are left out. None where records only happen to agree.
     """
-    table = release.table
-    if not release.released.made.has(Trait.ALIKE):
+    released = release.released
+    if not released.made.has(Trait.ALIKE):
         return dict.fromkeys(RISKS)
-    real = slice(table.n - table.counterfeits)
-    classes = release.released.classes[real].astype(np.int64)
-    there = classes >= 0
-    people = classes[there]
-    if table.subjects is not None:
-        people = np.unique(people * table.n_subjects + table.subjects[real][there]) // table.n_subjects
-    return size_risks(np.unique(people, return_counts=True)[1])
-
-
-def size_risks(sizes: np.ndarray) -> dict[str, float | None]:
-    """The largest and the mean chance to find somebody in classes of so many people."""
+    sizes = released.rows.stats(real_classes(released, released.classmap), []).sizes
+    sizes = sizes[sizes > 0]
     if not sizes.size:
         return dict.fromkeys(RISKS, 0.0)
     return {"prosecutor_max": float(1.0 / sizes.min()), "prosecutor_mean": float(sizes.size / sizes.sum())}

@@ -31,11 +31,10 @@ from shoal.recipe.recipe import Output, Recipe, update_recipe
 from shoal.recipe.sniff import Given, read_raw
 from shoal.recipe.source import settled
 from shoal.registry import working
-from shoal.release.attack_case import some_beside
+from shoal.release.attack_case import HOLD_OUT, attack_data, recipe_case, some_beside
 from shoal.release.check import examine, tried
 from shoal.release.compare.result import comparison_data
 from shoal.release.compare.run import compare
-from shoal.release.compare.source import HOLD_OUT, attack_data, kept_case, recipe_case
 from shoal.release.dossier import report
 from shoal.release.entry import judged_release, keeps_rows, open_rows
 from shoal.release.prepare import Judged
@@ -94,9 +93,7 @@ def assessed(recipe: Recipe, parameters: Mapping[str, Any], progress: Progress) 
     return plain(told)  # type: ignore[no-any-return]
 
 
-def explored(
-    recipe: Recipe, parameters: Mapping[str, Any], progress: Progress, work: Path | None = None
-) -> dict[str, Any]:
+def explored(recipe: Recipe, parameters: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Algorithms and values of k side by side: utility, protection and measured risk of each, and the front."""
     algorithms = [str(one) for one in parameters.get("algorithms", ())] or ["mondrian", "top-down"]
     for name in algorithms:
@@ -110,8 +107,7 @@ def explored(
         progress(f"point {min(done + 1, total)} of {total}: {label}" if label else f"{done} of {total} points")
 
     found = compare(
-        settled(recipe), algorithms=[_own(recipe, name) for name in algorithms], grid={"k": sizes}, work=work,
-        progress=step,
+        settled(recipe), algorithms=[_own(recipe, name) for name in algorithms], grid={"k": sizes}, progress=step,
     )  # fmt: skip
     return plain(comparison_data(found))  # type: ignore[no-any-return]
 
@@ -124,12 +120,8 @@ def _own(recipe: Recipe, name: str) -> dict[str, Any]:
 
 def attacked(recipe: Recipe, parameters: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Attacks on a release made of the recipe, with people held out as a control unless an engine keeps the rows."""
-    part = float(parameters.get("hold_out", HOLD_OUT))
-    if keeps_rows(recipe):
-        part = 0.0
-        case, statement, _ = kept_case(settled(recipe), progress=progress)
-    else:
-        case, statement = recipe_case(settled(recipe), part=part, progress=progress)
+    part = 0.0 if keeps_rows(recipe) else float(parameters.get("hold_out", HOLD_OUT))
+    case, statement, _ = recipe_case(settled(recipe), part=part, progress=progress)
     progress("attacking")
     results = [attack_data(one) | {"also": {}} for one in run_attacks(case, [])]
     return plain(  # type: ignore[no-any-return]

@@ -207,9 +207,8 @@ class CheckView:
 def check_view(found: Mapping[str, Any]) -> CheckView:
     """What a job of the kind ``check`` found."""
     warned = tuple(warnings(found))
-    likely = (found.get("foreseen") or {}).get("likely")
     return CheckView(
-        free=not found["problems"] and not likely, warnings=warned, table=_table(found),
+        free=not found["problems"], warnings=warned, table=_table(found),
         sentences=tuple(one for one in findings(found) if one not in warned),
         columns=tuple(_column(one) for one in found.get("columns", ())),
     )  # fmt: skip
