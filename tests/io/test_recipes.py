@@ -112,8 +112,8 @@ def test_everything_is_read() -> None:
     assert recipe.columns["admitted"].domain == ["2020-01-01", "2020-12-31"]
     assert recipe.columns["age"].domain == [0, 120]
     assert recipe.columns["age"].snap == 5
-    assert recipe.columns["marital status"].order == ["1", "2", "x"]
-    assert recipe.columns["marital status"].non_answers == ["99"]
+    assert recipe.columns["marital status"].order == ("1", "2", "x")
+    assert recipe.columns["marital status"].non_answers == ("99",)
     assert recipe.hierarchies["zip"] == {"prefix": [4, 3, 2]}
     assert recipe.weights == {"age": 2, "zip": 0.5}
     assert {name: entry.otherwise for name, entry in recipe.policies.items()} == {

@@ -220,8 +220,7 @@ def dates_of(frame: pl.DataFrame, schema: Schema, name: str) -> pl.Series:
 
 
 def _shifted(frame: pl.DataFrame, schema: Schema, name: str, key: bytes) -> pl.Series:
-    shift, source = schema.spec(name).shift, frame[name].dtype
-    assert shift is not None
+    shift, source = schema.shift_of(name), frame[name].dtype
     assert schema.subject is not None
     moved = shift_dates(dates_of(frame, schema, name), frame[schema.subject], key, days=shift["days"])
     return moved.dt.strftime("%Y-%m-%d") if source == pl.String else moved.cast(source)

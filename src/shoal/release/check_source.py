@@ -21,12 +21,13 @@ from shoal.engines.memory import MemoryRows
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.recipe.recipe import Recipe
+from shoal.recipe.source import read_table
 from shoal.recoding.secrets import Secret
 from shoal.registry import load
 from shoal.release.forecast import Foreseen, foresee, foreseen_stream
 from shoal.release.gating import hidden_of, naming
 from shoal.release.publish import person_frames
-from shoal.release.run import Secrecy, keeps_rows, memory_of, opened, read_recipe_source, stream_of
+from shoal.release.run import Secrecy, keeps_rows, memory_of, opened, stream_of
 from shoal.utility.research_table import researched
 from shoal.utility.workload import with_preferences
 
@@ -108,7 +109,7 @@ def read_source(recipe: Recipe, codes: Sequence[Secret], step: Step) -> Iterator
     step("reading")
     started = time.perf_counter()
     if not keeps_rows(recipe):
-        table = read_recipe_source(recipe)
+        table = read_table(recipe)
         rows = load("engine", recipe.engine.name)().open(table)
         yield InMemory(recipe=recipe, rows=rows, seconds=time.perf_counter() - started)
         return

@@ -28,11 +28,9 @@ import tomlkit
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.partitioned import grouped_in_parts
-from shoal.data.derive import changes
 from shoal.data.domain import History
 from shoal.data.keys import Keys
 from shoal.data.rows import PeopledRows, Rows
-from shoal.data.sampling import Sampling
 from shoal.data.table import Table, crowded, with_crowd
 from shoal.engines.base import Engine
 from shoal.engines.base import Keeping as Writable
@@ -41,10 +39,9 @@ from shoal.engines.prefetch import ahead, begun
 from shoal.engines.store import StoredRows
 from shoal.errors import GateError, InputError, RecipeError
 from shoal.grammar import as_list, as_made
-from shoal.io.batches import Batches, DrawnBatches, PreparedBatches, draw_batches, open_batches
+from shoal.io.batches import DrawnBatches, draw_batches, open_batches
 from shoal.io.cell_format import count_formulas
 from shoal.io.copies import compare_copies
-from shoal.io.databases import Relation
 from shoal.io.evidence import frame_stamp, manifest_bytes, row_bytes, write_evidence
 from shoal.io.statistics_files import read_labels
 from shoal.io.transaction import BOUND, Holder, publish
@@ -57,7 +54,7 @@ from shoal.models.suppression import enforce, other_references, split_verdicts
 from shoal.recipe.fields import memory_bytes
 from shoal.recipe.profiles import refuse_unfit
 from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
-from shoal.recipe.source import Told, read, read_population, schema_of, settled
+from shoal.recipe.source import open_source, read_table, schema_of, settled, told_by
 from shoal.recoding.coded_columns import pseudonymise, refuse_idle_key, refuse_uncodable
 from shoal.recoding.exact import with_counterfeits
 from shoal.recoding.items import with_items
@@ -492,7 +489,7 @@ def _anonymize_recipe(
     _methods(recipe)  # a parameter that cannot be is told before anything is read
     known_limits(recipe.limits, RISKS, recipe.roles.sensitive)
     progress("reading")
-    table = read_recipe_source(recipe)
+    table = read_table(recipe)
     if memory is not None:
         memory.refuse_strangers(table, recipe.acknowledge)
     algorithm, models = _methods(recipe)
@@ -555,28 +552,6 @@ def _methods(recipe: Recipe) -> tuple[Algorithm, list[Model]]:
     return make("algorithm", recipe.algorithm), [make("model", spec) for spec in recipe.models]
 
 
-def read_recipe_source(recipe: Recipe) -> Table:
-    """The table a recipe names, coded."""
-    source, roles = recipe.source, recipe.roles
-    table = read(
-        source.file,
-        name=source.name, columns=source.columns, separator=source.separator, sheet=source.sheet,
-        encoding=source.encoding, decimal=source.decimal, thousands=source.thousands,
-        unpack_limit=source.unpack_limit,
-        missing_markers=source.missing_markers, missing=source.missing, population=source.population,
-        sample=None if recipe.sample is None else recipe.sample.model_dump(),
-        seed=recipe.seed, base=recipe.base, weights=recipe.weights,
-        workload=None if recipe.workload is None else recipe.workload.model_dump(),
-        research=None if recipe.research is None else recipe.research.model_dump(exclude_defaults=True),
-        hierarchies=recipe.hierarchies,
-        policies={name: entry.model_dump(by_alias=True) for name, entry in recipe.policies.items()},
-        settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
-        **roles.model_dump(),
-    )  # fmt: skip
-    refuse_unfit(recipe, table)
-    return table
-
-
 @contextmanager
 def open_rows(
     recipe: Recipe | Mapping[str, Any] | str | Path, progress: Progress = lambda step: None
@@ -591,7 +566,7 @@ def open_rows(
         with opened(recipe, Keys.from_seed(recipe.seed), progress) as rows:
             yield rows
     else:
-        yield load("engine", recipe.engine.name)().open(read_recipe_source(recipe))
+        yield load("engine", recipe.engine.name)().open(read_table(recipe))
 
 
 def verify_release(folder: str | Path, *, progress: Progress = lambda step: None) -> GateReport:
@@ -1139,8 +1114,8 @@ def opened(recipe: Recipe, keys: Keys, progress: Progress, *, resume: bool = Fal
         source = found
         if recipe.sample is not None:
             progress("drawing a sample")
-            how, roles = Sampling(**recipe.sample.model_dump()), settled(recipe).roles
-            source = draw_batches(found, how, keys, subject=roles.subject, key=roles.key)
+            roles = settled(recipe).roles
+            source = draw_batches(found, recipe.sample, keys, subject=roles.subject, key=roles.key)
         with opened_on(recipe, source, keys, progress, resume=resume) as rows:
             yield rows
 
@@ -1154,7 +1129,7 @@ def source_of(recipe: Recipe) -> Iterator[Any]:
         with spark_source(recipe) as frame:
             yield frame
     else:
-        yield _source(recipe, _how(recipe))
+        yield open_source(recipe)
 
 
 @contextmanager
@@ -1162,7 +1137,7 @@ def opened_on(
     recipe: Recipe, source: Any, keys: Keys, progress: Progress, *, resume: bool = False
 ) -> Iterator[KeptRows]:
     """The same of a source that is open."""
-    build, schema = _told(recipe, _how(recipe)).table, schema_of(recipe)
+    build, schema = told_by(recipe).table, schema_of(recipe)
     # Where no column says whose row it is, one that is dropped might.
     followed = schema.drop if schema.subject is None else ()
     with engine_of(recipe, resume=resume).opened(
@@ -1190,45 +1165,10 @@ def engine_of(recipe: Recipe, *, resume: bool = False) -> Any:
     )  # fmt: skip
 
 
-def _how(recipe: Recipe) -> dict[str, Any]:
-    """How files are read."""
-    source = recipe.source
-    return {
-        "separator": source.separator, "encoding": source.encoding, "missing_markers": source.missing_markers
-    }  # fmt: skip
-
-
-def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | PreparedBatches | Relation:
-    """Where the rows are: in files or in a database."""
-    source = recipe.source
-    specs = schema_of(recipe).specs
-    if source.url is None:
-        scratch = None if recipe.engine.scratch is None else recipe.resolve(recipe.engine.scratch)
-        batches = open_batches(source.file, base=recipe.base, columns=source.columns, scratch=scratch, **how)
-        return PreparedBatches(batches, specs) if changes(specs) else batches
-    return Relation(
-        url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers,
-        target=recipe.output.table,
-    )  # fmt: skip
-
-
 def memory_of(recipe: Recipe) -> int:
     """Bytes that a recipe lets its engine take."""
     given = recipe.engine.memory
     return MEMORY if given is None else memory_bytes(given)
-
-
-def _told(recipe: Recipe, how: dict[str, Any]) -> Told:
-    population = recipe.source.population
-    return Told(
-        missing=recipe.source.missing,
-        hierarchies=recipe.hierarchies,
-        weights=recipe.weights,
-        policies={name: entry.model_dump(by_alias=True) for name, entry in recipe.policies.items()},
-        research={} if recipe.research is None else recipe.research.model_dump(exclude_defaults=True),
-        population=None if population is None else read_population(population, recipe.base, how),
-        base=recipe.base,
-    )
 
 
 def _output(recipe: Recipe, secrecy: Secrecy) -> Output:

@@ -22,6 +22,7 @@ from shoal.engines.store import StoredRows
 from shoal.errors import ParameterError, RecipeError
 from shoal.io.evidence import row_bytes
 from shoal.recipe.recipe import Recipe
+from shoal.recipe.source import read_table
 from shoal.recoding.publish import Publishing
 from shoal.registry import load, make
 from shoal.release.attack_case import SAMPLE, Sampling, attackable, refuse_unattackable
@@ -37,7 +38,6 @@ from shoal.release.run import (
     keeps_rows,
     memory_of,
     opened,
-    read_recipe_source,
     stream_of,
 )
 from shoal.risk.attacks.base import AttackResult
@@ -81,7 +81,7 @@ def open_source(recipe: Recipe | Table, step: Progress) -> Iterator[Source]:
             kept = Kept(recipe=recipe, rows=rows, step=step)
             yield Source(domain=rows.domain, stamp=kept.stamp, scene=kept.scene, notes=kept.notes)
         return
-    table = recipe if isinstance(recipe, Table) else read_recipe_source(recipe)
+    table = recipe if isinstance(recipe, Table) else read_table(recipe)
 
     def scene(task: Task, keys: Keys, part: float) -> tuple[Scene, int]:
         # Nobody asks for the releases, so they need not be frames of the library that the input came in.
@@ -247,7 +247,7 @@ def recipe_case(
     """A release made from a recipe, and what it states; ``part`` is kept back where no control is given."""
     known = beside or Beside()
     progress("reading")
-    table = read_recipe_source(recipe)
+    table = read_table(recipe)
     keys = Keys.from_seed(recipe.seed if seed is None else seed)
     inside, kept = split(table, keys, 0.0 if known.control is not None else part)
     release = anonymize_table(recipe, inside, progress=progress)

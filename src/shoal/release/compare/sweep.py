@@ -26,10 +26,11 @@ from shoal.io.evidence import input_hash
 from shoal.io.private import write_private
 from shoal.kernels.cores import use_cores
 from shoal.recipe.recipe import Recipe
+from shoal.recipe.source import read_table
 from shoal.registry import VERSION
 from shoal.release.compare.points import FAILED, Outcome, Point, Task, run_point
 from shoal.release.run import Progress as run_Progress
-from shoal.release.run import anonymize, anonymize_table, read_recipe_source
+from shoal.release.run import anonymize, anonymize_table
 from shoal.results import Release
 from shoal.utility.classifiers import Classifiers
 from shoal.utility.count_queries import answer, summarise
@@ -304,7 +305,7 @@ def workload_gain(table: Table, *, learners: tuple[str, ...] = _LEARNERS, **opti
 
 def recipe_gain(recipe: Recipe, release: Release, *, progress: run_Progress = lambda step: None) -> list[Gain]:
     """The same of a recipe and its release, which is made once more without the workload."""
-    table = read_recipe_source(recipe)
+    table = read_table(recipe)
     if table.domain.workload is None:
         raise RecipeError("The recipe has no [workload] to gain by: add one.")
     plain = anonymize_table(recipe, table.knowing(workload=None), progress=progress)
