@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
@@ -147,7 +148,7 @@ def _names(recipe: Recipe) -> Sequence[str]:
     path = recipe.resolve(source.path)
     if path.is_file() and not path.name.lower().removesuffix(".gz").endswith(_READ_AHEAD):
         return read_file(source, path).columns
-    return look_at(path, columns=source.columns, separator=source.separator, encoding=source.encoding).names
+    return look_at(path, **_taken_by(look_at, source)).names
 
 
 def _is_pattern(name: str) -> bool:
@@ -261,24 +262,24 @@ def open_source(recipe: Recipe) -> Batches | PreparedBatches | Relation:
     """Open the source of a recipe for engines that take rows in batches: files, or a place in a database."""
     source, specs = recipe.source, recipe.columns
     if source.url is not None:
-        return Relation(
-            url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers,
-            target=recipe.output.table,
-        )  # fmt: skip
+        return Relation(**_taken_by(Relation, source), target=recipe.output.table)
     scratch = None if recipe.engine.scratch is None else recipe.resolve(recipe.engine.scratch)
-    batches = open_batches(
-        source.file, base=recipe.base, columns=source.columns, separator=source.separator, encoding=source.encoding,
-        missing_markers=source.missing_markers, scratch=scratch,
-    )  # fmt: skip
+    batches = open_batches(source.file, base=recipe.base, scratch=scratch, **_taken_by(open_batches, source))
     return PreparedBatches(batches, specs) if changes(specs) else batches
 
 
 def read_file(source: Source, path: Path, *, hold: bool = False) -> pl.DataFrame:
     """Read a file as a recipe says that its source is written."""
-    return read_frame(
-        path, columns=source.columns, separator=source.separator, sheet=source.sheet, encoding=source.encoding,
-        missing_markers=source.missing_markers, unpack_limit=source.unpack_limit, hold=hold,
-    )  # fmt: skip
+    return read_frame(path, hold=hold, **_taken_by(read_frame, source))
+
+
+def _taken_by(reader: Callable[..., Any], source: Source) -> dict[str, Any]:
+    """Entries of a source that a reader takes, by their names; the path is given apart, as seen from a folder."""
+    return {
+        name: getattr(source, name)
+        for name in signature(reader).parameters
+        if name in Source.model_fields and name != "path"
+    }
 
 
 def _as_recipe(given: Mapping[str, Any]) -> Recipe:
