@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, ConfigDict, GetCoreSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic import BeforeValidator, ConfigDict
 
 
 class Entries:
     """Base of a frozen dataclass that a recipe holds as a table.
 
-    Pydantic checks the types of a recipe's entries by the annotations; what they mean is checked by ``__post_init__``,
-    which Python callers meet too.
+    Pydantic checks the types of a recipe's entries by the annotations, in which numbers and truth values are strict;
+    what entries mean is checked by ``__post_init__``, which Python callers meet too.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        # Strict entries, but the table itself is a mapping and no instance.
-        return {**handler(source), "strict": False}  # type: ignore[typeddict-unknown-key, return-value, misc]
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 def as_list(value: Any) -> Any:

@@ -46,8 +46,8 @@ class Sampling(Entries):
     Sampling(share=0.1, number=None, by=('region',))
     """
 
-    share: Annotated[float | None, Field(strict=False)] = None
-    number: int | None = None
+    share: float | None = None
+    number: Annotated[int | None, Field(strict=True)] = None
     by: Annotated[Sequence[str], BeforeValidator(_listed)] = ()
 
     def __post_init__(self) -> None:

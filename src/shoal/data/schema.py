@@ -103,7 +103,7 @@ class ColumnSpec(Entries):
     recode_else: Literal["error", "keep"] = "error"
     top: Annotated[Any, BeforeValidator(check_end)] = None
     bottom: Annotated[Any, BeforeValidator(check_end)] = None
-    round: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
+    round: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     items: str | None = None
 
     def __post_init__(self) -> None:
@@ -219,7 +219,7 @@ class Roles(Entries):
     key: str | None = None
     guard: str | None = None
     quasi_sets: Annotated[Sequence[Names], BeforeValidator(as_list)] = field(default_factory=list)
-    across_classes: bool = True
+    across_classes: Annotated[bool, Field(strict=True)] = True
 
 
 @dataclass(frozen=True, kw_only=True)
