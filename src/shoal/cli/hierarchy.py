@@ -12,9 +12,8 @@ import typer
 
 from shoal.cli import console as shown_by
 from shoal.cli.console import clean, error_data, figure, say, share, show_error, show_json, show_table, steps
-from shoal.cli.options import Json, ShowValues, takes
+from shoal.cli.options import Json, ShowValues, recipe_data, takes
 from shoal.errors import HierarchyError, InputError
-from shoal.grammar import pairs, separator_character
 
 if TYPE_CHECKING:
     from shoal.data.hierarchy import Hierarchy
@@ -220,11 +219,8 @@ def check(
 def _reading(given: Mapping[str, Any]) -> Reading:
     from shoal.release.hierarchy_columns import Reading
 
-    settings = {
-        name: dict(zip(("type", "format"), kind.split(maxsplit=1), strict=False))
-        for name, kind in pairs("--type", given["types"]).items()
-    }
-    return Reading(separator=separator_character(given["separator"]), settings=settings)
+    data = recipe_data(given)
+    return Reading(separator=data.get("source", {}).get("separator"), settings=data.get("columns", {}))
 
 
 def _one_tree(

@@ -31,7 +31,7 @@ from shoal.cli.options import Replace as options_Replace
 from shoal.cli.run import carry_out
 from shoal.cli.summary import release_data, show_release
 from shoal.errors import InputError
-from shoal.grammar import pairs, separator_character, split_columns
+from shoal.grammar import pairs
 
 if TYPE_CHECKING:
     from shoal.recipe.draft import Draft, Question
@@ -115,14 +115,12 @@ def _given(said: Mapping[str, Any], k: int) -> Given:
     odd = [name for name, kind in kinds.items() if kind[0] != "date" or len(kind) < 2]
     if odd:
         raise InputError(f"The --type of '{odd[0]}' must be that of dates with their format: '{odd[0]}=date %d.%m.%Y'.")
-    roles = {
-        name: role for role in ("identifiers", "quasi", "sensitive", "neutral", "drop") for name in said[role] or ()
-    }
-    roles |= {said[role]: role for role in ("subject", "weight") if said[role] is not None}
+    data = options.recipe_data(said)
+    source, listed = data.get("source", {}), data.get("roles", {})
     return Given(
-        columns=split_columns(said["columns"]), separator=separator_character(said["separator"]), k=k,
-        formats={name: kind[1] for name, kind in kinds.items()}, roles=roles, markers=said["missing_markers"] or (),
-        **{key: said[key] for key in ("encoding", "sheet", "decimal", "thousands", "table", "query")},
+        markers=source.pop("missing_markers", ()), **source, formats={name: kind[1] for name, kind in kinds.items()},
+        roles={name: role for role, named in listed.items() for name in ([named] if isinstance(named, str) else named)},
+        k=k,
     )  # fmt: skip
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
@@ -45,9 +45,6 @@ from shoal.recipe.profiles import refuse_unfit
 from shoal.recipe.recipe import Recipe, ResearchSettings, Roles, Source, WorkloadSettings, call_sentence
 from shoal.recipe.research_values import read_values
 from shoal.recipe.settings import Settings
-
-T = TypeVar("T")
-
 
 # ----------------------------------------
 # Files of sensitive ranges: one line a value, ``value;low;high`` or ``value;label``.
@@ -305,14 +302,20 @@ def _as_recipe(given: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def _section(kind: type[T], what: str, given: Mapping[str, Any]) -> T:
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """What checks the entries of a section, which takes as long to build as a small table to read."""
+    return TypeAdapter(kind)
+
+
+def _section(kind: Any, what: str, given: Mapping[str, Any]) -> Any:
     """A section of a recipe made of a call's arguments, in which any sequence may stand for a list."""
     plain = {
         key: list(value) if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else value
         for key, value in given.items()
     }
     try:
-        return TypeAdapter(kind).validate_python(plain, strict=False)
+        return _adapter(kind).validate_python(plain, strict=False)
     except ValidationError as error:
         raise ParameterError(call_sentence(error.errors(include_url=False)[0], what)) from None
 
