@@ -50,6 +50,7 @@ def typed(annotation: Any) -> str:
     """An annotation of a section, with any sequence in the place of a list."""
     text = annotation if isinstance(annotation, str) else str(annotation)
     text = re.sub(r"Annotated\[((?:[^\[\],]|\[[^\]]*\])*),.*\]$", r"\1", text.replace("typing.", ""))
+    text = text.replace("Flag", "bool")
     text = re.sub(r"<class '(\w+)'>", r"\1", text)
     return re.sub(r"\blist\[", "Sequence[", re.sub(r"\bNames\b", "Sequence[str]", text)).replace("'", '"')
 

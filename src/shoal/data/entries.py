@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, ConfigDict
+from pydantic import BeforeValidator, ConfigDict, Strict
 
 
 class Entries:
     """Base of a frozen dataclass that a recipe holds as a table.
 
-    Pydantic checks the types of a recipe's entries by the annotations, in which numbers and truth values are strict;
-    what entries mean is checked by ``__post_init__``, which Python callers meet too.
+    Pydantic checks the types of a recipe's entries by the annotations; what they mean is checked by ``__post_init__``,
+    which Python callers meet too. Whole numbers and truth values are annotated as `Whole` and `Flag`: with a strict
+    configuration pydantic would take nothing but instances for a table.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -30,6 +31,8 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+Whole = Annotated[int, Strict()]
+Flag = Annotated[bool, Strict()]
 Text = Annotated[str, BeforeValidator(_as_text)]
 Names = Annotated[Sequence[str], BeforeValidator(as_list)]
 Texts = Annotated[Sequence[Text], BeforeValidator(as_list)]

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from shoal.data.coding import canonical_text
-from shoal.data.entries import Entries
+from shoal.data.entries import Entries, Whole
 from shoal.data.keys import Keys, key_hashes
 from shoal.errors import EmptyTableError, InputError, ParameterError, SchemaError
 from shoal.params import choice, nearest, real, whole
@@ -47,7 +47,7 @@ class Sampling(Entries):
     """
 
     share: float | None = None
-    number: Annotated[int | None, Field(strict=True)] = None
+    number: Whole | None = None
     by: Annotated[Sequence[str], BeforeValidator(_listed)] = ()
 
     def __post_init__(self) -> None:

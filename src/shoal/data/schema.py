@@ -27,7 +27,7 @@ from shoal.data.column_settings import (
     checked_round,
     checked_shift,
 )
-from shoal.data.entries import Entries, Names, Text, Texts, as_list
+from shoal.data.entries import Entries, Flag, Names, Text, Texts, as_list
 from shoal.data.values import normal_text
 from shoal.errors import ParameterError, SchemaError
 from shoal.params import choice, nearest, real, shown
@@ -219,7 +219,7 @@ class Roles(Entries):
     key: str | None = None
     guard: str | None = None
     quasi_sets: Annotated[Sequence[Names], BeforeValidator(as_list)] = field(default_factory=list)
-    across_classes: Annotated[bool, Field(strict=True)] = True
+    across_classes: Flag = True
 
 
 @dataclass(frozen=True, kw_only=True)
