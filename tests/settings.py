@@ -12,7 +12,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from shoal.recipe.recipe import Recipe, Roles, Source
+from shoal.data.schema import Roles
+from shoal.recipe.recipe import Recipe, Source
 
 FILE = Path(__file__).resolve().parents[1] / "src/shoal/recipe/settings.py"
 PLACES = {"path", "url", "table", "query"}  # the argument `source` of a call
@@ -29,7 +30,7 @@ from shoal.data.schema import ColumnSpec
 from shoal.data.workload import Workload
 
 
-class Settings(TypedDict, total=False):
+class ReadSettings(TypedDict, total=False):
     """Entries of [roles] and [source], and what stands under the headings of other sections."""
 
 '''
@@ -50,7 +51,6 @@ def typed(annotation: Any) -> str:
     """An annotation of a section, with any sequence in the place of a list."""
     text = annotation if isinstance(annotation, str) else str(annotation)
     text = re.sub(r"Annotated\[((?:[^\[\],]|\[[^\]]*\])*),.*\]$", r"\1", text.replace("typing.", ""))
-    text = text.replace("Flag", "bool")
     text = re.sub(r"<class '(\w+)'>", r"\1", text)
     return re.sub(r"\blist\[", "Sequence[", re.sub(r"\bNames\b", "Sequence[str]", text)).replace("'", '"')
 

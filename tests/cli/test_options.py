@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from shoal.cli.options import ENTRIES, recipe_data
+from shoal.cli.options import OPTIONS, recipe_data
 from shoal.recipe.recipe import _SECTIONS, Recipe, entries_of
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", OPTIONS)
 def test_every_option_is_an_entry_of_a_recipe(name: str) -> None:
-    section, _, key = ENTRIES[name].place.partition(".")
+    section, _, key = OPTIONS[name].place.partition(".")
     assert section in Recipe.model_fields
     if key and section != "algorithm":  # whose entries are the parameters of a method
         assert key in entries_of(_SECTIONS[section])

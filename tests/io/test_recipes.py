@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from shoal.data.sampling import Sampling
-from shoal.data.schema import ColumnSpec
+from shoal.data.schema import ColumnSpec, Roles
 from shoal.errors import RecipeError, ShoalError
-from shoal.recipe.recipe import Recipe, Roles, dump_recipe, load_recipe, parse_recipe, update_recipe
+from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe, update_recipe
 
 SOURCE = '[source]\npath = "a.csv"\n'
 
@@ -117,8 +117,8 @@ def test_everything_is_read() -> None:
     assert recipe.columns["admitted"].domain == ["2020-01-01", "2020-12-31"]
     assert recipe.columns["age"].domain == [0, 120]
     assert recipe.columns["age"].snap == 5
-    assert recipe.columns["marital status"].order == ("1", "2", "x")
-    assert recipe.columns["marital status"].non_answers == ("99",)
+    assert recipe.columns["marital status"].order == ["1", "2", "x"]
+    assert recipe.columns["marital status"].non_answers == ["99"]
     assert recipe.hierarchies["zip"] == {"prefix": [4, 3, 2]}
     assert recipe.weights == {"age": 2, "zip": 0.5}
     assert {name: entry.otherwise for name, entry in recipe.policies.items()} == {

@@ -14,11 +14,12 @@ import polars as pl
 import pytest
 
 from shoal.cli.main import execute
+from shoal.data.schema import Roles
 from shoal.io.census import FIRST_NAMES, NOTES, SURNAMES
 from shoal.io.files import read_frame
 from shoal.recipe.draft import Draft, drafted
 from shoal.recipe.draft_text import recipe_text
-from shoal.recipe.recipe import Roles, load_recipe
+from shoal.recipe.recipe import load_recipe
 from shoal.recipe.roles import MOST_QUASI, MOST_SENSITIVE
 from shoal.recipe.sniff import Given, read_raw
 from shoal.release.check import tried
@@ -119,7 +120,7 @@ def test_the_roles_are_those_that_somebody_who_knows_would_give(started: tuple[P
         assert recipe.columns["Geburtsdatum"].format == "%d.%m.%Y"
         assert recipe.columns["Kosten"].thousands == "."
     if path.suffix == ".sav":
-        assert recipe.columns["HEALTH"].order == ("very good", "good", "fair", "bad", "very bad")
+        assert recipe.columns["HEALTH"].order == ["very good", "good", "fair", "bad", "very bad"]
         assert recipe.columns["PARTY"].non_answers == ["refused"]
 
 

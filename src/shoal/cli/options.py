@@ -65,7 +65,7 @@ SaveRecipe = Annotated[Path | None, _one("FILE", "Write the equivalent recipe as
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class RecipeOption:
     """An option that says an entry of a recipe.
 
     Attributes
@@ -90,17 +90,17 @@ class Entry:
         return first if isinstance(first, str) else None
 
 
-def _entry(place: str, metavar: str, help: str, panel: str | None, *names: str, **more: Any) -> Entry:
-    return Entry(place=place, annotation=Annotated[str | None, _one(metavar, help, panel, *names)], **more)
+def _entry(place: str, metavar: str, help: str, panel: str | None, *names: str, **more: Any) -> RecipeOption:
+    return RecipeOption(place=place, annotation=Annotated[str | None, _one(metavar, help, panel, *names)], **more)
 
 
-def _file(place: str, metavar: str, help: str, panel: str) -> Entry:
-    return Entry(place=place, annotation=Annotated[Path | None, _one(metavar, help, panel)], read=str)
+def _file(place: str, metavar: str, help: str, panel: str) -> RecipeOption:
+    return RecipeOption(place=place, annotation=Annotated[Path | None, _one(metavar, help, panel)], read=str)
 
 
-def _many(place: str, metavar: str, help: str, panel: str, *names: str, **more: Any) -> Entry:
+def _many(place: str, metavar: str, help: str, panel: str, *names: str, **more: Any) -> RecipeOption:
     told = _one(metavar, f"{help} Can be repeated.", panel, *names)
-    return Entry(place=place, annotation=Annotated[list[str] | None, told], **more)
+    return RecipeOption(place=place, annotation=Annotated[list[str] | None, told], **more)
 
 
 def _each(option: str, parse: Callable[[str], Any]) -> Callable[[Sequence[str]], dict[str, Any]]:
@@ -119,9 +119,9 @@ def place_of(target: str) -> dict[str, str]:
     return {"url": target} if "://" in target else {"path": target}
 
 
-ENTRIES = {
-    "file": Entry(place="source", annotation=FileOrUrl, default=inspect.Parameter.empty, read=place_of),
-    "output": Entry(place="output.folder", annotation=Output, default=inspect.Parameter.empty, read=str),
+OPTIONS = {
+    "file": RecipeOption(place="source", annotation=FileOrUrl, default=inspect.Parameter.empty, read=place_of),
+    "output": RecipeOption(place="output.folder", annotation=Output, default=inspect.Parameter.empty, read=str),
     "identifiers": _many("roles.identifiers", "COLUMN", "Names a person.", _ROLES, "--identifier"),
     "quasi": _many("roles.quasi", "COLUMN", "Could be known to somebody.", _ROLES),
     "sensitive": _many("roles.sensitive", "COLUMN", "Nobody should learn it.", _ROLES),
@@ -179,13 +179,13 @@ ENTRIES = {
     "settings": _many(
         "algorithm", "KEY=VALUE", "A parameter of the algorithm.", _PROMISE, "--set", read=_each("--set", typed_value)
     ),
-    "algorithm": Entry(
+    "algorithm": RecipeOption(
         place="algorithm.name", default="mondrian",
         annotation=Annotated[str, typer.Option(metavar="NAME", help="The method.", rich_help_panel=_PROMISE)],
     ),
     "acknowledge": _many("acknowledge", "CODE", "A warning that you accept.", _PROMISE),
-    "profile": Entry(place="profile", annotation=Profile),
-    "seed": Entry(place="seed", annotation=Seed),
+    "profile": RecipeOption(place="profile", annotation=Profile),
+    "seed": RecipeOption(place="seed", annotation=Seed),
     "format": _entry("output.format", "FORMAT", "csv (default) or parquet.", _WRITE, "--format"),
     "suppressed": _entry("output.suppressed", "HOW", "Suppressed rows: drop (default) or star.", _WRITE),
     "order": _entry("output.order", "HOW", "Rows: shuffled (default) or kept.", _WRITE),
@@ -195,7 +195,7 @@ ENTRIES = {
     "date": _entry(
         "output.date", "DATE", "Date the release so, as 2026-01-31; by default it has no date.", _WRITE
     ),
-    "vault": Entry(place="output.vault", annotation=Vault, read=str),
+    "vault": RecipeOption(place="output.vault", annotation=Vault, read=str),
     "vault_entry": _entry("output.vault_entry", "NAME", "Its name there; the folder's by default.", _WRITE),
     "token_key": _entry(
         "output.token_key", "NAME", "Make tokens with this key of the vault, which is made if there is none.", _WRITE
@@ -203,7 +203,7 @@ ENTRIES = {
     "codes": _entry(
         "output.codes", "NAME|FILE.json", "Code with the secrets of this entry of the vault, or of a file.", _WRITE
     ),
-    "discard_secret": Entry(
+    "discard_secret": RecipeOption(
         place="output.discard_secret", default=False,
         annotation=Annotated[
             bool, typer.Option("--discard-secret", help="Keep nothing that undoes it.", rich_help_panel=_WRITE)
@@ -240,7 +240,7 @@ def takes(*names: str) -> Callable[[T], T]:
             kind = inspect.Parameter.KEYWORD_ONLY
             if name in own:
                 return inspect.Parameter(name, kind, default=own[name].default, annotation=hints[name])
-            option = ENTRIES[name]
+            option = OPTIONS[name]
             return inspect.Parameter(name, kind, default=option.default, annotation=option.annotation)
 
         every = [*names, *(name for name in given if name not in names)]
@@ -253,7 +253,7 @@ def takes(*names: str) -> Callable[[T], T]:
 def recipe_data(options: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe that options stand for, as nested plain data without empty entries; paths as given."""
     found: dict[str, Any] = {}
-    for name, option in ENTRIES.items():
+    for name, option in OPTIONS.items():
         given = options.get(name)
         if given is not None and given is not False and given != []:
             section, _, key = option.place.partition(".")
@@ -273,4 +273,4 @@ def _merge(found: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 def flag_of(name: str) -> str:
     """What an option is called on the command line."""
-    return (ENTRIES[name].flag if name in ENTRIES else None) or f"--{name.replace('_', '-')}"
+    return (OPTIONS[name].flag if name in OPTIONS else None) or f"--{name.replace('_', '-')}"

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.cli.options import ENTRIES, flag_of, recipe_data
+from shoal.cli.options import OPTIONS, flag_of, recipe_data
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.params import nearest
 
@@ -67,7 +67,7 @@ class Target:
     @property
     def given(self) -> list[str]:
         """The options that were given, those about who keeps the rows last."""
-        found = [name for name in ENTRIES if self.options.get(name) not in (None, [])]
+        found = [name for name in OPTIONS if self.options.get(name) not in (None, [])]
         return sorted(found, key=lambda name: name in _KEEPING)
 
     def refuse_options(self, kind: str, options: Sequence[str]) -> None:

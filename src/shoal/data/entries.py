@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, ConfigDict, Strict
+from pydantic import BeforeValidator, ConfigDict, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 
 
 class Entries:
     """Base of a frozen dataclass that a recipe holds as a table.
 
-    Pydantic checks the types of a recipe's entries by the annotations; what they mean is checked by ``__post_init__``,
-    which Python callers meet too. Whole numbers and truth values are annotated as `Whole` and `Flag`: with a strict
-    configuration pydantic would take nothing but instances for a table.
+    Pydantic checks the types of a recipe's entries by the annotations. What they mean is checked by ``__post_init__``,
+    which a recipe leaves to those who use its table: editors save recipes that are not complete.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        found = handler(source)
+        made: Any = handler.resolve_ref_schema(found)
+        made |= {"strict": False, "post_init": False}  # entries are strict, but the table is a mapping and no instance
+        return found
 
 
 def as_list(value: Any) -> Any:
@@ -31,8 +38,6 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Whole = Annotated[int, Strict()]
-Flag = Annotated[bool, Strict()]
 Text = Annotated[str, BeforeValidator(_as_text)]
 Names = Annotated[Sequence[str], BeforeValidator(as_list)]
 Texts = Annotated[Sequence[Text], BeforeValidator(as_list)]

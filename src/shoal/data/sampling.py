@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from shoal.data.coding import canonical_text
-from shoal.data.entries import Entries, Whole
+from shoal.data.entries import Entries
 from shoal.data.keys import Keys, key_hashes
 from shoal.errors import EmptyTableError, InputError, ParameterError, SchemaError
 from shoal.params import choice, nearest, real, whole
@@ -46,8 +46,8 @@ class Sampling(Entries):
     Sampling(share=0.1, number=None, by=('region',))
     """
 
-    share: float | None = None
-    number: Whole | None = None
+    share: Annotated[float, Field(strict=False)] | None = None
+    number: int | None = None
     by: Annotated[Sequence[str], BeforeValidator(_listed)] = ()
 
     def __post_init__(self) -> None:

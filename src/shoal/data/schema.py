@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
@@ -27,7 +26,7 @@ from shoal.data.column_settings import (
     checked_round,
     checked_shift,
 )
-from shoal.data.entries import Entries, Flag, Names, Text, Texts, as_list
+from shoal.data.entries import Entries, Names, Text, Texts, as_list
 from shoal.data.values import normal_text
 from shoal.errors import ParameterError, SchemaError
 from shoal.params import choice, nearest, real, shown
@@ -103,7 +102,7 @@ class ColumnSpec(Entries):
     recode_else: Literal["error", "keep"] = "error"
     top: Annotated[Any, BeforeValidator(check_end)] = None
     bottom: Annotated[Any, BeforeValidator(check_end)] = None
-    round: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    round: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
     items: str | None = None
 
     def __post_init__(self) -> None:
@@ -186,15 +185,17 @@ def column_spec(name: str, given: Mapping[str, Any]) -> ColumnSpec:
     known = [one.name for one in fields(ColumnSpec)]
     for key in given:
         choice(f"column '{name}'", "setting", key, known)
-    with of_column(name):
-        return ColumnSpec(**given)
+    return _of_column(name, lambda: ColumnSpec(**given))
 
 
-@contextmanager
-def of_column(name: str) -> Iterator[None]:
-    """Name a column in what is wrong with its settings."""
+def checked_specs(specs: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+    """The settings of columns as a recipe holds them, after checking what they mean."""
+    return {name: _of_column(name, partial(replace, spec)) for name, spec in specs.items()}
+
+
+def _of_column(name: str, make: Callable[[], ColumnSpec]) -> ColumnSpec:
     try:
-        yield
+        return make()
     except ParameterError as error:
         message = str(error)
         raise ParameterError(f"Column '{name}': {message[0].lower()}{message[1:]}") from None
@@ -204,6 +205,7 @@ def of_column(name: str) -> Iterator[None]:
 class Roles(Entries):
     """Which column plays which role, under ``[roles]`` in a recipe.
 
+    ``rest`` says what becomes of columns that have none, until those of a source are known.
     ``across_classes`` is about people with several rows: whether diversity models also judge the values that all
     classes of their rows leave possible, where the person's own values are all the same.
     """
@@ -218,8 +220,9 @@ class Roles(Entries):
     weight: str | None = None
     key: str | None = None
     guard: str | None = None
+    rest: Literal["drop"] | None = None
     quasi_sets: Annotated[Sequence[Names], BeforeValidator(as_list)] = field(default_factory=list)
-    across_classes: Flag = True
+    across_classes: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

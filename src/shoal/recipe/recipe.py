@@ -8,19 +8,18 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tomlkit
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, WrapValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from tomlkit.items import AoT, Item
 
-from shoal.data import schema
 from shoal.data.entries import Entries
 from shoal.data.sampling import Sampling
-from shoal.data.schema import ColumnSpec, of_column
-from shoal.errors import ParameterError, RecipeError
+from shoal.data.schema import ColumnSpec, Roles
+from shoal.errors import RecipeError
 from shoal.io.databases import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.files import is_data
 from shoal.io.text import UNPACK_LIMIT
@@ -158,24 +157,6 @@ class Source(Section):
         return self.name or (relation_name(self.table) if self.path is None else Path(self.path).stem)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Roles(schema.Roles):
-    """Every column's role; ``rest`` says what becomes of those that have none."""
-
-    rest: Literal["drop"] | None = None
-
-
-def _each_column(given: Any, handler: Callable[[Any], Any]) -> Any:
-    """Settings of columns, where a wrong one names its column."""
-    try:
-        return handler(given)
-    except ParameterError:
-        for name, entry in given.items():
-            with of_column(name):
-                handler({name: entry})
-        raise
-
-
 class Engine(Section):
     """Who counts, in how much memory, and where its scratch files go (relative to the recipe)."""
 
@@ -266,9 +247,9 @@ class Recipe(Section):
     seed: int | None = None
     profile: str | None = None
     source: Source
-    sample: Sampling | None = None
+    sample: Annotated[Sampling, AfterValidator(dataclasses.replace)] | None = None
     roles: Roles = Roles()
-    columns: Annotated[dict[str, ColumnSpec], WrapValidator(_each_column)] = {}
+    columns: dict[str, ColumnSpec] = {}
     hierarchies: dict[str, Annotated[Any, BeforeValidator(fields.check_hierarchy)]] = {}
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
     workload: WorkloadSettings | None = None

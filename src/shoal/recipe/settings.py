@@ -11,7 +11,7 @@ from shoal.data.schema import ColumnSpec
 from shoal.data.workload import Workload
 
 
-class Settings(TypedDict, total=False):
+class ReadSettings(TypedDict, total=False):
     """Entries of [roles] and [source], and what stands under the headings of other sections."""
 
     identifiers: Sequence[str]
@@ -24,9 +24,9 @@ class Settings(TypedDict, total=False):
     weight: str | None
     key: str | None
     guard: str | None
+    rest: Literal["drop"] | None
     quasi_sets: Sequence[Sequence[str]]
     across_classes: bool
-    rest: Literal["drop"] | None
     name: str | None
     columns: Sequence[str] | None
     separator: str | None

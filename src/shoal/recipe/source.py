@@ -26,8 +26,7 @@ from shoal.data.keys import Keys
 from shoal.data.policies import VALUE, set_policies
 from shoal.data.population import check_population, wider, with_population
 from shoal.data.sampling import Sampling, draw_sample
-from shoal.data.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Schema, column_spec
-from shoal.data.schema import Roles as SchemaRoles
+from shoal.data.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Roles, Schema, checked_specs, column_spec
 from shoal.data.table import Table, with_sample
 from shoal.data.texts import all_told
 from shoal.data.values import format_number
@@ -42,9 +41,9 @@ from shoal.io.partitions import look_at
 from shoal.params import choice, nearest
 from shoal.recipe.fields import Section
 from shoal.recipe.profiles import refuse_unfit
-from shoal.recipe.recipe import Recipe, ResearchSettings, Roles, Source, WorkloadSettings, call_sentence
+from shoal.recipe.recipe import Recipe, ResearchSettings, Source, WorkloadSettings, call_sentence
 from shoal.recipe.research_values import read_values
-from shoal.recipe.settings import Settings
+from shoal.recipe.settings import ReadSettings
 
 # ----------------------------------------
 # Files of sensitive ranges: one line a value, ``value;low;high`` or ``value;label``.
@@ -129,10 +128,10 @@ def settled_roles(
 
 def settled(recipe: Recipe) -> Recipe:
     """The same recipe, with roles that name every column where some follow from the source."""
-    roles = asdict(recipe.roles)
-    if not is_open(roles, recipe.columns):
+    roles, specs = asdict(recipe.roles), checked_specs(recipe.columns)
+    if not is_open(roles, specs):
         return recipe
-    return recipe.with_roles(replace(recipe.roles, **settled_roles(roles, _names(recipe), recipe.columns), rest=None))
+    return recipe.with_roles(replace(recipe.roles, **settled_roles(roles, _names(recipe), specs), rest=None))
 
 
 def _names(recipe: Recipe) -> Sequence[str]:
@@ -169,18 +168,18 @@ def _matches(role: str, name: str, names: Sequence[str], taken: set[str]) -> lis
 
 def schema_of(recipe: Recipe) -> Schema:
     """The roles and settings of a recipe."""
-    return _schema(settled(recipe).roles, recipe.columns)
+    return _schema(settled(recipe).roles, checked_specs(recipe.columns))
 
 
 def _schema(roles: Roles, specs: Mapping[str, ColumnSpec]) -> Schema:
-    return Schema(**{one.name: getattr(roles, one.name) for one in fields(SchemaRoles)}, specs=specs)
+    return Schema(**{**vars(roles), "rest": None}, specs=specs)
 
 
 # ----------------------------------------
 # Reading into memory, for Python callers and for recipes: both say how by the sections of a recipe.
 
 
-def read(source: Any, **settings: Unpack[Settings]) -> Table:
+def read(source: Any, **settings: Unpack[ReadSettings]) -> Table:
     """Read a CSV, Parquet, Excel, SPSS, Stata or SAS file, or a pandas, Polars or PyArrow frame, as a table.
 
     Parameters
@@ -231,7 +230,7 @@ def read(source: Any, **settings: Unpack[Settings]) -> Table:
         such as ``0.1``, a number such as ``1000``, or ``{"share": 0.1, "by": ["region"]}``. The seed, for tests and
         papers alone, determines it; else it is drawn by a fresh secret, which the evidence keeps.
     """
-    known = Settings.__annotations__
+    known = ReadSettings.__annotations__
     for name in settings:
         if name not in known:
             near = nearest(name, known)
@@ -257,7 +256,7 @@ def read_table(recipe: Recipe) -> Table:
 
 def open_source(recipe: Recipe) -> Batches | PreparedBatches | Relation:
     """Open the source of a recipe for engines that take rows in batches: files, or a place in a database."""
-    source, specs = recipe.source, recipe.columns
+    source, specs = recipe.source, checked_specs(recipe.columns)
     if source.url is not None:
         return Relation(**_taken_by(Relation, source), target=recipe.output.table)
     scratch = None if recipe.engine.scratch is None else recipe.resolve(recipe.engine.scratch)
@@ -322,7 +321,7 @@ def _section(kind: Any, what: str, given: Mapping[str, Any]) -> Any:
 
 def _coded(recipe: Recipe, frame: pl.DataFrame, backend: Any, population: Any) -> Table:
     """The table of the rows of a source."""
-    source, specs = recipe.source, recipe.columns
+    source, specs = recipe.source, checked_specs(recipe.columns)
     schema = _schema(replace(recipe.roles, **settled_roles(asdict(recipe.roles), frame.columns, specs)), specs)
     if source.path is not None and source.columns is None:
         _refuse_headless(frame, schema, Path(source.path).name)
