@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.cli.targets import Keeping, Reading, Roles, open_target
+from shoal.cli.targets import Target, open_target
 from shoal.io.census_hierarchies import hierarchies
 from shoal.registry import make, names
 from shoal.release.entry import verify_release
@@ -124,7 +124,7 @@ def test_the_census_by_every_algorithm(tmp_path: Path, name: str) -> None:
     whole = {one for group in groups for values in group.values() for one in values}
     assert not told(folder, source) - whole  # lists of words that are public as a whole
     assert verify_release(folder).passed
-    with open_target(str(folder), Roles(), Reading(), Keeping()) as (rows, _):
+    with open_target(Target(str(folder), {})) as (rows, _):
         assert assess(rows, suda=0).rows > 0
     assert explain(folder).why
     from tests.recorded.releases import RECORD_ANEW, recorded  # which releases the same census

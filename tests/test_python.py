@@ -13,6 +13,7 @@ import pytest
 import shoal
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import as_list
+from tests import settings
 
 PEOPLE = shoal.example_census(240).select("age", "sex", "region", "diagnosis").drop_nulls()
 ROLES: dict[str, Any] = {"quasi": ["age", "sex"], "sensitive": ["diagnosis"], "neutral": ["region"]}
@@ -55,6 +56,26 @@ def test_unknown_settings_are_refused_with_the_nearest() -> None:
         shoal.read(PEOPLE, **ROLES, settings={"age": {"typ": "numeric"}})
     with pytest.raises(TypeError, match="sensitiv"):
         shoal.read(PEOPLE, sensitiv=["diagnosis"])  # type: ignore[call-arg]
+
+
+def test_the_names_of_settings_are_those_of_the_sections_of_a_recipe() -> None:
+    assert settings.FILE.read_text("utf-8") == settings.text(), "run python -m tests.settings"
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"quasi": "age"}, "The 'quasi' of roles must be a list. Got 'age'."),
+        ({"quasi": ["age", 3.5]}, "Entry 2 of the 'quasi' of roles must be text. Got 3.5."),
+        ({"missing_markers": "NA"}, "The 'missing_markers' of the source must be a list. Got 'NA'."),
+        ({"missing": "values"}, "The 'missing' of the source must be one of error, drop, value. Got 'values'. "
+         "Did you mean 'value'?"),
+    ],
+)  # fmt: skip
+def test_settings_of_another_kind_are_refused_in_a_sentence(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        shoal.read(PEOPLE, **(ROLES | given))
+    assert str(refused.value) == said
 
 
 def test_a_lazy_frame_comes_back_lazy() -> None:

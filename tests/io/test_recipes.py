@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
-from shoal.errors import RecipeError
+from shoal.data.sampling import Sampling
+from shoal.data.schema import ColumnSpec, Roles
+from shoal.errors import RecipeError, ShoalError
 from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe, update_recipe
 
 SOURCE = '[source]\npath = "a.csv"\n'
@@ -244,6 +249,13 @@ def test_dump_reads_back(text: str) -> None:
     dumped = dump_recipe(recipe)
     assert parse_recipe(dumped) == recipe
     assert dump_recipe(parse_recipe(dumped)) == dumped
+
+
+@pytest.mark.parametrize("section", [Roles, ColumnSpec, Sampling])
+def test_no_text_is_taken_for_a_number_or_a_truth_value(section: type) -> None:
+    for one in fields(section):
+        with suppress(ValidationError, ShoalError):
+            assert not isinstance(getattr(TypeAdapter(section).validate_python({one.name: "1"}), one.name), int)
 
 
 NAMES = st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1, max_size=8)

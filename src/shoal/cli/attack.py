@@ -10,24 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.console import say, share, show_json, show_table, steps
-from shoal.cli.options import (
-    Columns,
-    Encoding,
-    Hierarchies,
-    Json,
-    Markers,
-    Page,
-    Quasi,
-    ReplacePage,
-    Seed,
-    Sensitive,
-    Separator,
-    Subject,
-    Types,
-)
-from shoal.cli.targets import kept_case, kept_recipe
+from shoal.cli.options import READING, Json, Page, ReplacePage, Seed, flag_of, takes
+from shoal.cli.targets import kept_case, kept_recipe, reader
 from shoal.errors import InputError, ParameterError
-from shoal.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
+from shoal.grammar import pairs, parse_attack, parse_hierarchy
 from shoal.recoding.kinds import GENERALISED
 from shoal.registry import make
 
@@ -88,6 +74,10 @@ TakenFor = Annotated[
 ]  # fmt: skip
 
 
+@takes(
+    "target", "against", "control", "hold_out", "also", "only", "html", "replace_html", "quasi", "sensitive",
+    "subject", "hierarchies", "types", "kind", *READING, "sample",
+)  # fmt: skip
 def attack(
     target: Target,
     against: Against = None,
@@ -97,19 +87,11 @@ def attack(
     only: Only = None,
     html: Page = None,
     replace_html: ReplacePage = False,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    subject: Subject = None,
-    hierarchies: Hierarchies = None,
-    types: Types = None,
     kind: TakenFor = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing_markers: Markers = None,
     sample: Sample = None,
     seed: Seed = None,
     as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Attack a release: one made from a recipe in memory, a written one, or a file of any tool."""
     wanted = [parse_attack(text) for text in dict.fromkeys(only or ())]
@@ -122,13 +104,11 @@ def attack(
         from shoal.risk.attacks.run import run_attacks
 
         place = check_private(html, suffix=".html", replace=replace_html) if html is not None else None
-        given = FileOptions(
-            quasi=quasi or (), sensitive=sensitive or (), hierarchies=pairs("--hierarchy", hierarchies),
-            types=pairs("--type", types), kind=kind,
+        known = Known(
+            subject=options["subject"], against=against, control=control, also=also or (), read=reader(options),
+            seed=seed,
         )  # fmt: skip
-        read = _reader(columns, separator, encoding, missing_markers)
-        known = Known(subject=subject, against=against, control=control, also=also or (), read=read, seed=seed)
-        case, statement, drawn = _case(target, given, known, hold_out, sample, step)
+        case, statement, drawn = _case(target, {**options, "kind": kind}, known, hold_out, sample, step)
         step("attacking")
         results = run_attacks(case, wanted)
         data = [attack_data(result) for result in results]
@@ -141,26 +121,6 @@ def attack(
         show_json({**found, "attacks": data})
     else:
         _show(results, f"{target}: a {case.kind} release, {statement}", html)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileOptions:
-    """What must be said about a file that has no manifest."""
-
-    quasi: Sequence[str]
-    sensitive: Sequence[str]
-    hierarchies: Mapping[str, str]
-    types: Mapping[str, str]
-    kind: str | None
-
-    def refuse(self, what: str, but: Sequence[str] = ()) -> None:
-        """Refuse them, but for some, for something that says it itself."""
-        option = {"hierarchies": "hierarchy", "types": "type"}
-        for name, entry in vars(self).items():
-            if entry and name not in but:
-                raise ParameterError(
-                    f"--{option.get(name, name)} is for a file, and a {what} says it itself: leave it out."
-                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,31 +158,25 @@ class Known:
         return [read_release(folder) for folder in self.also]
 
 
-def _reader(
-    columns: str | None, separator: str | None, encoding: str | None, missing_markers: Sequence[str] | None
-) -> Reader:
-    """How files are read, by the options that say so."""
-    from shoal.io.files import read_frame
-
-    def read(path: Path) -> pl.DataFrame:
-        return read_frame(
-            path, columns=split_columns(columns), separator=separator_character(separator),
-            encoding=encoding or "utf-8", missing_markers=missing_markers or (),
-        )  # fmt: skip
-
-    return read
+def _refuse(what: str, given: Mapping[str, Any], options: Sequence[str]) -> None:
+    """Refuse options about a file that has no manifest, for something that says it itself."""
+    for name in options:
+        if given[name]:
+            raise ParameterError(f"{flag_of(name)} is for a file, and a {what} says it itself: leave it out.")
 
 
 def _case(
-    target: Path, given: FileOptions, known: Known, hold_out: float | None, sample: int | None, step: Step
+    target: Path, given: Mapping[str, Any], known: Known, hold_out: float | None, sample: int | None, step: Step
 ) -> tuple[AttackCase, str, dict[str, int] | None]:
     """What is attacked, how it is announced, and how large a sample it is, after refusing options that are not for it.
 
     There is a sample where an engine keeps the rows of a recipe.
     """
     is_file = not target.is_dir() and target.suffix != ".toml"
-    if not is_file:
-        given.refuse("release" if target.is_dir() else "recipe", but=("hierarchies",) if target.is_dir() else ())
+    if target.is_dir():
+        _refuse("release", given, ("quasi", "sensitive", "types", "kind"))
+    elif not is_file:
+        _refuse("recipe", given, ("quasi", "sensitive", "hierarchies", "types", "kind"))
     if hold_out is not None and (target.is_dir() or is_file):
         raise InputError("A share can be held out only before a release is made: name its recipe instead.")
     kept = kept_recipe(target)
@@ -231,7 +185,7 @@ def _case(
     if is_file:
         return *_file_case(target, given, known), None
     if target.is_dir():
-        return *_written_case(target, given.hierarchies, known), None
+        return *_written_case(target, _trees(given), known), None
     if known.subject is not None:
         raise ParameterError("--subject is for a file or a release, and a recipe says it itself: leave it out.")
     if kept is not None:
@@ -239,23 +193,27 @@ def _case(
     return *_made_case(target, hold_out, known, step), None
 
 
-def _file_case(path: Path, given: FileOptions, known: Known) -> tuple[AttackCase, str]:
+def _trees(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: parse_hierarchy(text) for name, text in pairs("--hierarchy", given["hierarchies"]).items()}
+
+
+def _file_case(path: Path, given: Mapping[str, Any], known: Known) -> tuple[AttackCase, str]:
     """A file of any tool, its cells read by how they are written."""
     from shoal.data.keys import Keys
     from shoal.risk.attacks.files import file_case, strangers
 
     people, outside = known.tables
+    trees = _trees(given)
     case = file_case(
-        known.read(path), quasi=given.quasi, sensitive=given.sensitive, subject=known.subject,
-        hierarchies={name: parse_hierarchy(text) for name, text in given.hierarchies.items()}, types=given.types,
-        kind=given.kind or GENERALISED.name, against=people, control=outside, keys=Keys.from_seed(known.seed),
-        others=known.others,
+        known.read(path), quasi=given["quasi"] or (), sensitive=given["sensitive"] or (), subject=known.subject,
+        hierarchies=trees, types=pairs("--type", given["types"]), kind=given["kind"] or GENERALISED.name,
+        against=people, control=outside, keys=Keys.from_seed(known.seed), others=known.others,
     )  # fmt: skip
-    doubts = [] if people is None else strangers(case.view, people, list(given.hierarchies))
+    doubts = [] if people is None else strangers(case.view, people, list(trees))
     return case, " ".join(["its cells read by how they are written.", *doubts])
 
 
-def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) -> tuple[AttackCase, str]:
+def _written_case(folder: Path, trees: Mapping[str, Any], known: Known) -> tuple[AttackCase, str]:
     """A release as its folder shows it, with hierarchies that are not public as they are given."""
     from shoal.data.keys import Keys
     from shoal.recoding.reader_labels import readers_manifest
@@ -274,7 +232,6 @@ def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) ->
         raise InputError(f"The people of --against have no column '{subject}': name the one that says whose row it is.")
     if people is not None and outside is not None:
         refuse_overlap(people, outside)
-    trees = {name: parse_hierarchy(text) for name, text in hierarchies.items()}
     read_as = readers_manifest(manifest, [people, outside], trees)
     case = make_case(
         public_view(frames["release"], read_as, values=frames.get("sensitive")), manifest, Keys.from_seed(known.seed),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +12,8 @@ import typer
 
 from shoal.cli import console as shown_by
 from shoal.cli.console import clean, error_data, figure, say, share, show_error, show_json, show_table, steps
-from shoal.cli.options import Json, Separator, ShowValues, Types
+from shoal.cli.options import Json, ShowValues, recipe_data, takes
 from shoal.errors import HierarchyError, InputError
-from shoal.grammar import pairs, separator_character
 
 if TYPE_CHECKING:
     from shoal.data.hierarchy import Hierarchy
@@ -45,6 +45,7 @@ def _start(context: typer.Context) -> None:
 
 
 @app.command()
+@takes("source", "names", "how", "beside", "output", "separator", "types")
 def suggest(
     source: Annotated[
         Path, typer.Argument(metavar="FILE|RECIPE", help="Data, or a recipe (.toml).", show_default=False)
@@ -65,9 +66,8 @@ def suggest(
         ),
     ] = None,
     output: _Output = None,
-    separator: Separator = None,
-    types: Types = None,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Propose hierarchies by type, with a reason each."""
     with steps() as step:
@@ -82,7 +82,7 @@ def suggest(
         place = None if output is None else check_output(output, False)
         if place is not None and len(names or ()) != 1:
             raise InputError("A hierarchy file is of one column: name it before -o.")
-        reading = _reading(separator, types)
+        reading = _reading(given)
         known = known_columns(source, names or (), beside or (), reading, step)
         step("proposing")
         found = {one.name: propose(one.name, one.counts, type=one.type, beside=one.beside, how=how) for one in known}
@@ -101,6 +101,7 @@ def suggest(
 
 
 @app.command()
+@takes("tree", "column", "data", "deepest", "most", "separator", "types")
 def show(
     tree: _TreeFile,
     column: _Column = None,
@@ -109,16 +110,15 @@ def show(
         int | None, typer.Option("--levels", metavar="NUMBER", min=1, help="Draw so many levels.", show_default=False)
     ] = None,
     most: Annotated[int, typer.Option("--most", metavar="NUMBER", min=2, help="Draw so many labels of a node.")] = 12,
-    separator: Separator = None,
-    types: Types = None,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Draw a hierarchy as a tree, with records and what each level costs."""
     with steps() as step:
         step("loading")
         from shoal.data.hierarchy_edits import level_costs
 
-        reading = _reading(separator, types)
+        reading = _reading(given)
         found, known = _one_tree(tree, column, data, reading, step)
         counts = {} if known is None else known.counts
         costs = level_costs(found, counts or dict.fromkeys(found.labels[0], 1))
@@ -188,20 +188,20 @@ def export(
 
 
 @app.command()
+@takes("tree", "column", "data", "separator", "types")
 def check(
     tree: _TreeFile,
     column: _Column = None,
     data: _Data = None,
-    separator: Separator = None,
-    types: Types = None,
     show_values: ShowValues = False,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Say what is wrong with a hierarchy, all at once, and which records it does not cover (exit 2)."""
     shown_by.refuse_values_shown(show_values, as_json)
     with steps() as step:
         step("loading")
-        reading = _reading(separator, types)
+        reading = _reading(given)
         found = _checks(tree, column, data, reading, step, show_values)
     wrong = [line for one in found for line in one["problems"]]
     if as_json:
@@ -216,14 +216,11 @@ def check(
         raise typer.Exit(2)
 
 
-def _reading(separator: str | None, types: list[str] | None) -> Reading:
+def _reading(given: Mapping[str, Any]) -> Reading:
     from shoal.release.hierarchy_columns import Reading
 
-    settings = {
-        name: dict(zip(("type", "format"), kind.split(maxsplit=1), strict=False))
-        for name, kind in pairs("--type", types).items()
-    }
-    return Reading(separator=separator_character(separator), settings=settings)
+    data = recipe_data(given)
+    return Reading(separator=data.get("source", {}).get("separator"), settings=data.get("columns", {}))
 
 
 def _one_tree(

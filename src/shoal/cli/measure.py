@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.console import ARROWS, figure, plain, say, show_json, show_table, steps
-from shoal.cli.options import Columns, Encoding, Json, KeyFile, Markers, Page, PassphraseFile, ReplacePage, Separator
+from shoal.cli.options import READING, Json, KeyFile, Page, PassphraseFile, ReplacePage, takes
 from shoal.cli.run import carry_out
 from shoal.cli.summary import score_data, show_scores
 from shoal.errors import InputError
-from shoal.grammar import pairs, parse_evaluation, parse_hierarchy, separator_character, split_columns
+from shoal.grammar import pairs, parse_evaluation, parse_hierarchy
 from shoal.params import choice
 from shoal.registry import make, summary
 from shoal.registry import names as registered
@@ -44,6 +44,10 @@ class _Priced:
     release: Release | None = None
 
 
+@takes(
+    "target", "names", "evaluate", "queries", "gain", "against", "hierarchies", "vault", "vault_entry",
+    "passphrase_file", "key_file", "html", "replace_html", *READING,
+)  # fmt: skip
 def measure(
     target: Annotated[
         Path,
@@ -74,15 +78,12 @@ def measure(
     key_file: KeyFile = None,
     html: Page = None,
     replace_html: ReplacePage = False,
-    columns: Columns = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing_markers: Markers = None,
     missing: Annotated[
         str, typer.Option(metavar="POLICY", help="Rows of --against with missing cells: value (keep them) or drop.")
     ] = "value",
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Of queries and other draws.")] = 0,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Price a release, made from a recipe in memory or written, and evaluate what can still be done with it."""
     wanted = list(dict.fromkeys(names or ()))
@@ -99,12 +100,9 @@ def measure(
         _refuse_kept(target)
 
     def original() -> pl.DataFrame:
-        from shoal.io.files import read_frame
+        from shoal.cli.targets import reader
 
-        return read_frame(
-            against or target, columns=split_columns(columns), separator=separator_character(separator),
-            encoding=encoding or "utf-8", missing_markers=missing_markers or (),
-        )  # fmt: skip
+        return reader(given)(against or target)
 
     policy = choice("measure", "missing", missing, ("value", "drop"))
     priced = _recorded(target, needed=bool(wanted) or not asked) if target.is_dir() else _made(target)

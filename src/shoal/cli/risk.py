@@ -10,30 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.console import figure, refuse_values_shown, say, share, show_json, show_table, steps
-from shoal.cli.options import (
-    Columns,
-    DatabaseTable,
-    Encoding,
-    EngineName,
-    FileOrUrl,
-    Json,
-    Key,
-    Markers,
-    Memory,
-    Page,
-    Policies,
-    Quasi,
-    Query,
-    ReplacePage,
-    Scratch,
-    Sensitive,
-    Separator,
-    ShowValues,
-    Subject,
-    Weight,
-)
+from shoal.cli.options import READING, ROWS, Json, Page, ReplacePage, ShowValues, takes
 from shoal.errors import ParameterError
-from shoal.grammar import pairs, parse_hierarchy, parse_policy, separator_character, split_columns
 
 if TYPE_CHECKING:
     from shoal.data.rows import PeopledRows
@@ -50,7 +28,7 @@ _KNOWN = {
 }
 
 
-Target = Annotated[
+Looked = Annotated[
     str,
     typer.Argument(
         metavar="FILE|RECIPE|FOLDER|URL", show_default=False,
@@ -94,14 +72,13 @@ Discover = Annotated[
 Top = Annotated[int, typer.Option(metavar="ROWS", min=0, help="Rows at most risk to list, by number.")]
 
 
+@takes(
+    "target", "quasi", "sensitive", "subject", "weight", "hierarchies", "policies", "population", "fraction",
+    "household", "threshold", "suda", "in_pairs", "discover", "top", "show_values", "html", "replace", *READING, *ROWS,
+)  # fmt: skip
 def risk(
-    target: Target,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    subject: Subject = None,
-    weight: Weight = None,
+    target: Looked,
     hierarchies: Trees = None,
-    policies: Policies = None,
     population: Population = None,
     fraction: Fraction = None,
     household: Household = None,
@@ -113,44 +90,24 @@ def risk(
     show_values: ShowValues = False,
     html: Page = None,
     replace: ReplacePage = False,
-    columns: Columns = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing_markers: Markers = None,
-    engine: EngineName = None,
-    memory: Memory = None,
-    scratch: Scratch = None,
-    table: DatabaseTable = None,
-    query: Query = None,
-    key: Key = None,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Say how likely people are found: risks of attackers, uniqueness, special uniques and what adds to them."""
     refuse_values_shown(show_values, as_json)
     with steps() as step:
         step("loading")
-        from shoal.cli.targets import Keeping, Reading, Roles, called, load_population, open_target
+        from shoal.cli.targets import Target, load_population, open_target
         from shoal.io.private import check_private
         from shoal.risk.assess import assess
         from shoal.risk.uniqueness import discover as find_sets
 
         place = None if html is None else check_private(html, suffix=".html", replace=replace)
-        roles = Roles(
-            quasi=quasi or (), sensitive=sensitive or (), subject=subject, weight=weight,
-            hierarchies={name: parse_hierarchy(text) for name, text in pairs("--hierarchy", hierarchies).items()},
-            policies={name: parse_policy(text) for name, text in pairs("--policy", policies).items()},
-        )  # fmt: skip
-        reading = Reading(
-            columns=split_columns(columns), separator=separator_character(separator), encoding=encoding,
-            markers=missing_markers or (),
-        )  # fmt: skip
-        keeping = Keeping(engine=engine, memory=memory, scratch=scratch, table=table, query=query, key=key)
-        name, every = called(target), discover is not None
-        with open_target(
-            target, roles, reading, keeping, household=household, every=every, step=step
-        ) as (rows, notes):  # fmt: skip
+        looked = Target(target, {**given, "hierarchies": hierarchies})
+        name, every = looked.shown, discover is not None
+        with open_target(looked, household=household, every=every, step=step) as (rows, notes):
             _refuse_too_long(rows, top)
-            everybody = None if population is None else load_population(population, target, rows.domain, reading)
+            everybody = None if population is None else load_population(population, looked, rows.domain)
             found = assess(
                 rows, threshold=threshold, population=everybody, fraction=fraction, household=household, suda=suda,
                 pairs=in_pairs, progress=step,
@@ -297,38 +254,18 @@ def _show_riskiest(found: RiskReport, top: int, cells: Mapping[int, tuple[Any, .
 # ``shoal audit``: how well any file is protected, whichever tool made it.
 
 
-def audit(
-    file: FileOrUrl,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    subject: Subject = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing_markers: Markers = None,
-    engine: EngineName = None,
-    memory: Memory = None,
-    scratch: Scratch = None,
-    table: DatabaseTable = None,
-    query: Query = None,
-    key: Key = None,
-    as_json: Json = False,
-) -> None:
+@takes("file", "quasi", "sensitive", "subject", *READING, *ROWS)
+def audit(as_json: Json = False, **given: Any) -> None:
     """Say how well any file is protected: k, l, t and alpha of its cells as they stand."""
     with steps() as step:
         step("loading")
-        from shoal.cli.targets import Keeping, Reading, Roles, called, open_target
+        from shoal.cli.targets import Target, open_target
         from shoal.risk.audit import audit_rows
 
-        roles = Roles(quasi=quasi or (), sensitive=sensitive or (), subject=subject)
-        reading = Reading(
-            columns=split_columns(columns), separator=separator_character(separator), encoding=encoding,
-            markers=missing_markers or (),
-        )  # fmt: skip
-        keeping = Keeping(engine=engine, memory=memory, scratch=scratch, table=table, query=query, key=key)
-        with open_target(file, roles, reading, keeping, step=step) as (rows, notes):
+        target = Target(given.pop("file"), given)
+        with open_target(target, step=step) as (rows, notes):
             found = audit_rows(rows, step)
-        name = called(file)
+        name = target.shown
     if as_json:
         show_json({"file": name, "notes": notes, **found.as_dict()})
     else:

@@ -14,19 +14,7 @@ from shoal.cli import options
 from shoal.cli.console import show_json, steps
 from shoal.cli.options import AcceptShort, AllMeasures, Json, KeyFile, PassphraseFile, Profile, Replace, Vault
 from shoal.cli.summary import release_data, show_release
-from shoal.cli.targets import Keeping, place_of
 from shoal.errors import InputError
-from shoal.grammar import (
-    pairs,
-    parse_code,
-    parse_hierarchy,
-    parse_model,
-    parse_policy,
-    parse_sample,
-    separator_character,
-    split_columns,
-    typed_value,
-)
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
@@ -125,129 +113,38 @@ def _read_key(places: list[Path], keys: tuple[Path | None, Path | None], accept_
 # ``shoal anonymize``: a recipe written as flags.
 
 
+@options.takes(
+    "file", "output", *options.ROLES, "columns", "separator", "encoding", "sheet", "missing_markers", "missing",
+    "population", "sample", "types", "hierarchies", "policies", "code", "models", "algorithm", "settings",
+    "acknowledge", "profile", "seed", "format", "suppressed", "order", "formulas", "date", "vault", "vault_entry",
+    "token_key", "codes", "discard_secret", "passphrase_file", "key_file", "accept_short", "engine", "memory",
+    "scratch", "table", "query", "output_table",
+)  # fmt: skip
 def anonymize(
-    context: typer.Context,
-    file: options.FileOrUrl,
-    output: options.Output,
-    identifiers: options.Identifiers = None,
-    quasi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    neutral: options.Neutral = None,
-    pseudonym: options.Pseudonym = None,
-    drop: options.Drop = None,
-    subject: options.Subject = None,
-    weight: options.Weight = None,
-    key: options.Key = None,
-    guard: options.Guard = None,
-    columns: options.Columns = None,
-    separator: options.Separator = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
-    missing_markers: options.Markers = None,
-    missing: options.Missing = None,
-    population: options.Population = None,
-    sample: options.Sample = None,
-    types: options.Types = None,
-    hierarchies: options.Hierarchies = None,
-    policies: options.Policies = None,
-    code: options.Code = None,
-    models: options.Models = None,
-    algorithm: options.Algorithm = "mondrian",
-    settings: options.Settings = None,
-    acknowledge: options.Acknowledge = None,
-    profile: options.Profile = None,
-    seed: options.Seed = None,
-    format: options.Format = None,
-    suppressed: options.Suppressed = None,
-    order: options.Order = None,
-    formulas: options.Formulas = None,
-    date: options.Date = None,
-    vault: options.Vault = None,
-    vault_entry: options.VaultEntry = None,
-    token_key: options.TokenKey = None,
-    codes: options.Codes = None,
-    discard_secret: options.DiscardSecret = False,
-    passphrase_file: options.PassphraseFile = None,
-    key_file: options.KeyFile = None,
-    accept_short: options.AcceptShort = False,
-    engine: options.EngineName = None,
-    memory: options.Memory = None,
-    scratch: options.Scratch = None,
-    table: options.DatabaseTable = None,
-    query: options.Query = None,
-    output_table: options.OutputTable = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFile = None,
+    accept_short: AcceptShort = False,
     save_recipe: options.SaveRecipe = None,
-    measures: options.AllMeasures = False,
-    replace: options.Replace = False,
-    as_json: options.Json = False,
+    measures: AllMeasures = False,
+    replace: Replace = False,
+    as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Anonymise a file by flags; every flag is an entry of a recipe."""
-    with _saved(data := recipe_data(context.params), save_recipe, replace):  # by their names, most of them as they are
-        made = carry_out(_recipe(data), replace=replace, keys=(passphrase_file, key_file), accept_short=accept_short)
-    _show(*made, context.params)
-
-
-def _show(release: Release, folder: Path | None, given: Mapping[str, Any]) -> None:
-    saved = given["save_recipe"]
-    if given["as_json"]:
-        show_json(release_data(release, folder) | {"recipe": None if saved is None else str(saved)})
+    with _saved(data := options.recipe_data(given), save_recipe, replace):
+        keys = (passphrase_file, key_file)
+        release, folder = carry_out(_recipe(data), replace=replace, keys=keys, accept_short=accept_short)
+    if as_json:
+        saved = None if save_recipe is None else str(save_recipe)
+        show_json(release_data(release, folder) | {"recipe": saved})
     else:
-        show_release(release, folder, measures=given["measures"])
+        show_release(release, folder, measures=measures)
 
 
 def _recipe(data: Mapping[str, Any]) -> Recipe:
     from shoal.release.entry import as_recipe
 
     return as_recipe(data)
-
-
-def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe that flags stand for, as nested plain data without empty entries; paths as given."""
-
-    def chosen(*names: str) -> dict[str, Any]:
-        return {name: given[name] for name in names if given[name] not in (None, [], ())}
-
-    source = chosen("encoding", "sheet", "missing_markers", "missing", "table", "query") | {
-        **place_of(given["file"]),
-        "columns": split_columns(given["columns"]),
-        "separator": separator_character(given["separator"]),
-        "population": None if given["population"] is None else str(given["population"]),
-    }
-    roles = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop", "subject", "weight", "key", "guard")
-    parameters = {name: typed_value(text) for name, text in pairs("--set", given["settings"]).items()}
-    found = chosen("acknowledge", "seed", "profile") | {
-        "source": {name: entry for name, entry in source.items() if entry is not None},
-        "sample": parse_sample(given["sample"]),
-        "roles": chosen(*roles),
-        "columns": _columns(given["types"], given["code"]),
-        "hierarchies": {
-            name: parse_hierarchy(text) for name, text in pairs("--hierarchy", given["hierarchies"]).items()
-        },
-        "policies": {name: parse_policy(text) for name, text in pairs("--policy", given["policies"]).items()},
-        "models": [parse_model(text) for text in given["models"] or ()],
-        "algorithm": parameters | {"name": given["algorithm"]},
-        "engine": Keeping(**{key: given[key] for key in ("engine", "memory", "scratch")}).settings(given["file"]),
-        "output": chosen("format", "suppressed", "order", "formulas", "date", "vault_entry", "token_key", "codes")
-        | {"folder": str(given["output"])}
-        | ({} if given["vault"] is None else {"vault": str(given["vault"])})
-        | ({} if given["output_table"] is None else {"table": given["output_table"]})
-        | ({"discard_secret": True} if given["discard_secret"] else {}),
-    }
-    return {key: entry for key, entry in found.items() if entry is not None}
-
-
-def _columns(types: list[str] | None, codes: list[str] | None) -> dict[str, dict[str, Any]]:
-    """Settings of columns that flags give."""
-    found = {name: _typed(kind) for name, kind in pairs("--type", types).items()}
-    for name, text in pairs("--code", codes).items():
-        found.setdefault(name, {})["code"] = parse_code(text)
-    return found
-
-
-def _typed(kind: str) -> dict[str, Any]:
-    """A type, a date with its format, or items with what stands between them."""
-    first, _, rest = kind.partition(" ")
-    return {"items": rest.strip()} if first == "items" else {"type": first} | ({"format": rest.strip()} if rest else {})
 
 
 @contextmanager
@@ -284,26 +181,21 @@ def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     def is_file(policy: Mapping[str, Any]) -> bool:
         return isinstance(policy.get("ranges"), str) and policy["ranges"] != "value"
 
-    codes = str(data["output"].get("codes", ""))
-    moved = {
-        **data,
-        "source": {
-            **data["source"],
-            **{key: seen(data["source"][key]) for key in ("path", "population") if key in data["source"]},
-        },
-        "output": {
-            **data["output"],
-            **{key: seen(data["output"][key]) for key in ("folder", "vault") if key in data["output"]},
-            **({"codes": seen(codes)} if codes.endswith(".json") else {}),
-        },
-        "engine": {key: seen(entry) if key == "scratch" else entry for key, entry in data["engine"].items()},
-        "hierarchies": {name: moved_file(entry) for name, entry in data["hierarchies"].items()},
+    def moved(section: str, *keys: str) -> dict[str, Any]:
+        return {key: seen(entry) if key in keys else entry for key, entry in data.get(section, {}).items()}
+
+    codes = ("codes",) if str(data["output"].get("codes", "")).endswith(".json") else ()
+    sections = {
+        "source": moved("source", "path", "population"),
+        "output": moved("output", "folder", "vault", *codes),
+        "engine": moved("engine", "scratch"),
+        "hierarchies": {name: moved_file(entry) for name, entry in data.get("hierarchies", {}).items()},
         "policies": {
             name: entry | {"ranges": seen(entry["ranges"])} if is_file(entry) else entry
-            for name, entry in data["policies"].items()
+            for name, entry in data.get("policies", {}).items()
         },
     }
-    return dump_recipe(as_recipe(moved, folder))
+    return dump_recipe(as_recipe({**data, **sections}, folder))
 
 
 # ----------------------------------------

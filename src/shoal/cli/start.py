@@ -32,7 +32,7 @@ from shoal.cli.options import Replace as options_Replace
 from shoal.cli.run import carry_out
 from shoal.cli.summary import release_data, show_release
 from shoal.errors import InputError
-from shoal.grammar import pairs, separator_character, split_columns
+from shoal.grammar import pairs
 
 if TYPE_CHECKING:
     from shoal.recipe.draft import Draft, Question
@@ -52,31 +52,19 @@ Replace = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier r
 K = Annotated[int, typer.Option("--k", metavar="NUMBER", min=2, help="How many people look the same, at least.")]
 
 
+@options.takes(
+    "file", "output", "ask", "replace", "columns", "separator", "encoding", "sheet", "decimal", "thousands",
+    "missing_markers", "types", "identifiers", "quasi", "sensitive", "neutral", "drop", "subject", "weight", "k",
+    "table", "query",
+)  # fmt: skip
 def start(
-    context: typer.Context,
     file: options.FileOrUrl,
     output: Output = None,
     ask: Ask = False,
     replace: Replace = False,
-    columns: options.Columns = None,
-    separator: options.Separator = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
-    decimal: options.Decimal = None,
-    thousands: options.Thousands = None,
-    missing_markers: options.Markers = None,
-    types: options.Types = None,
-    identifiers: options.Identifiers = None,
-    quasi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    neutral: options.Neutral = None,
-    drop: options.Drop = None,
-    subject: options.Subject = None,
-    weight: options.Weight = None,
     k: K = 5,
-    table: options.DatabaseTable = None,
-    query: options.Query = None,
-    as_json: options.Json = False,
+    as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Look at a raw file and write a first recipe for it, with a reason for everything in it."""
     _refuse_taken(output, replace)
@@ -87,10 +75,10 @@ def start(
         from shoal.recipe.sniff import read_raw
         from shoal.release.check import tried
 
-        given = _given(context.params)
-        raw = read_raw(file, given)
+        told = _given(given, k)
+        raw = read_raw(file, told)
         step("looking at the columns")
-        draft = drafted(raw, given)
+        draft = drafted(raw, told)
     if ask:
         draft = _asked(draft)
     refuse_open(draft.questions)
@@ -120,22 +108,20 @@ def _refuse_taken(output: Path | None, replace: bool) -> None:
         raise InputError(f"'{output}' lies inside a release, which is public: choose another place.")
 
 
-def _given(options: Mapping[str, Any]) -> Given:
+def _given(said: Mapping[str, Any], k: int) -> Given:
     """What the options say."""
     from shoal.recipe.sniff import Given
 
-    kinds = {name: kind.split(maxsplit=1) for name, kind in pairs("--type", options["types"]).items()}
+    kinds = {name: kind.split(maxsplit=1) for name, kind in pairs("--type", said["types"]).items()}
     odd = [name for name, kind in kinds.items() if kind[0] != "date" or len(kind) < 2]
     if odd:
         raise InputError(f"The --type of '{odd[0]}' must be that of dates with their format: '{odd[0]}=date %d.%m.%Y'.")
-    roles = {
-        name: role for role in ("identifiers", "quasi", "sensitive", "neutral", "drop") for name in options[role] or ()
-    }
-    roles |= {options[role]: role for role in ("subject", "weight") if options[role] is not None}
+    data = options.recipe_data(said)
+    source, listed = data.get("source", {}), data.get("roles", {})
     return Given(
-        columns=split_columns(options["columns"]), separator=separator_character(options["separator"]),
-        formats={name: kind[1] for name, kind in kinds.items()}, roles=roles, markers=options["missing_markers"] or (),
-        **{key: options[key] for key in ("encoding", "sheet", "decimal", "thousands", "table", "query", "k")},
+        markers=source.pop("missing_markers", ()), **source, formats={name: kind[1] for name, kind in kinds.items()},
+        roles={name: role for role, named in listed.items() for name in ([named] if isinstance(named, str) else named)},
+        k=k,
     )  # fmt: skip
 
 

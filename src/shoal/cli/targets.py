@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.cli.options import OPTIONS, flag_of, recipe_data
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.params import nearest
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from shoal.cli.attack import Known
     from shoal.data.domain import Domain
     from shoal.data.rows import PeopledRows
+    from shoal.data.schema import Schema
     from shoal.data.table import Table
     from shoal.recipe.recipe import Recipe
     from shoal.release.standing import Released
@@ -26,106 +28,68 @@ if TYPE_CHECKING:
 
 # How our own releases write a missing cell in CSV.
 _MISSING = "<missing>"
+# Options that say who keeps the rows, and not how a file is written or read.
+_KEEPING = ("engine", "memory", "scratch", "table", "query", "key")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """Options for reading a file that has no recipe."""
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A file, a recipe, the folder of a release or the address of a database, and the options that are about it."""
 
-    columns: Sequence[str] | None = None
-    separator: str | None = None
-    encoding: str | None = None
-    markers: Sequence[str] = ()
+    name: str
+    options: Mapping[str, Any]
 
-    def frame(self, path: Path) -> pl.DataFrame:
-        """The rows of a file."""
-        from shoal.io.files import read_frame
+    @property
+    def path(self) -> Path:
+        """Where it is, unless it is in a database."""
+        return Path(self.name)
 
-        return read_frame(
-            path,
-            columns=self.columns,
-            separator=self.separator,
-            encoding=self.encoding or "utf-8",
-            missing_markers=self.markers,
-        )
+    @property
+    def shown(self) -> str:
+        """Its name as it may be printed: an address may hold a password."""
+        from shoal.io.databases import without_password
 
+        return without_password(self.name) if "://" in self.name else self.name
 
-@dataclass(frozen=True, kw_only=True)
-class Roles:
-    """Roles given as options."""
+    @property
+    def is_recipe(self) -> bool:
+        """Whether it is a recipe, which says everything itself."""
+        return self.path.suffix == ".toml" and self.path.is_file()
 
-    quasi: Sequence[str] = ()
-    sensitive: Sequence[str] = ()
-    subject: str | None = None
-    weight: str | None = None
-    hierarchies: Mapping[str, Any] = field(default_factory=dict)
-    policies: Mapping[str, Any] = field(default_factory=dict)
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The recipe that it is, or that its options stand for."""
+        from shoal.recipe.recipe import load_recipe
+        from shoal.release.entry import as_recipe
 
-
-@dataclass(frozen=True, kw_only=True)
-class Keeping:
-    """Who keeps the rows, as options say it; they need not fit into memory.
-
-    Attributes
-    ----------
-    table, query, key
-        Of a database: which rows, and the column that tells them apart.
-    """
-
-    engine: str | None = None
-    memory: str | None = None
-    scratch: Path | None = None
-    table: str | None = None
-    query: str | None = None
-    key: str | None = None
+        return load_recipe(self.path) if self.is_recipe else as_recipe(recipe_data({**self.options, "file": self.name}))
 
     @property
     def given(self) -> list[str]:
-        """Options that were given."""
-        return [name for name, entry in vars(self).items() if entry is not None]
+        """The options that were given, those about who keeps the rows last."""
+        found = [name for name in OPTIONS if self.options.get(name) not in (None, [])]
+        return sorted(found, key=lambda name: name in _KEEPING)
 
-    def recipe(self, target: str, reading: Reading | None = None) -> Recipe:
-        """Where the rows are and who keeps them, checked as a recipe is."""
-        from shoal.release.entry import as_recipe
-
-        how = {} if reading is None else {
-            "columns": reading.columns, "separator": reading.separator, "encoding": reading.encoding,
-            "missing_markers": list(reading.markers) or None,
-        }  # fmt: skip
-        source = {**how, **place_of(target), "table": self.table, "query": self.query}
-        return as_recipe({"source": {key: entry for key, entry in source.items() if entry is not None},
-                          "engine": self.settings(target)})  # fmt: skip
-
-    def settings(self, target: str) -> dict[str, str]:
-        """The section about the engine."""
-        name = self.engine or ("postgres" if is_url(target) else None)
-        found = {"name": name, "memory": self.memory, "scratch": None if self.scratch is None else str(self.scratch)}
-        return {key: entry for key, entry in found.items() if entry is not None}
+    def refuse_options(self, kind: str, options: Sequence[str]) -> None:
+        """Refuse options for a kind of target that says what they say itself."""
+        if options:
+            raise ParameterError(f"{flag_of(options[0])} is for a file, and a {kind} says it itself: leave it out.")
 
 
-def is_url(target: str) -> bool:
-    """Whether a target is in a database."""
-    return "://" in target
+def reader(options: Mapping[str, Any]) -> Callable[[Path], pl.DataFrame]:
+    """Reads files that are written as options say."""
 
+    def read(path: Path) -> pl.DataFrame:
+        from shoal.recipe.source import read_file
 
-def called(target: str) -> str:
-    """A target as it may be printed: an address may hold a password."""
-    from shoal.io.databases import without_password
+        return read_file(Target("", options).recipe.source, path)
 
-    return without_password(target) if is_url(target) else target
-
-
-def place_of(target: str) -> dict[str, str]:
-    """Where rows are, as a recipe says it."""
-    return {"url": target} if is_url(target) else {"path": target}
+    return read
 
 
 @contextmanager
 def open_target(
-    target: str,
-    roles: Roles,
-    reading: Reading,
-    keeping: Keeping,
+    target: Target,
     *,
     household: str | None = None,
     every: bool = False,
@@ -144,116 +108,101 @@ def open_target(
     from shoal.risk.classes import counted_rows
 
     step("reading")
-    path = Path(target)
-    if path.suffix == ".toml" and path.is_file():
-        from shoal.recipe.recipe import load_recipe
-
-        _refuse_options("recipe", roles, reading, keeping)
-        recipe = load_recipe(path)
-        refuse_people(recipe.engine.name, recipe.roles.subject)
-        with open_rows(recipe, step) as kept:
+    path, about_file = target.path, [name for name in target.given if name not in _KEEPING]
+    if target.is_recipe:
+        target.refuse_options("recipe", target.given)
+        refuse_people(target.recipe.engine.name, target.recipe.roles.subject)
+        with open_rows(target.recipe, step) as kept:
             yield kept, []
         return
-    released = path.is_dir() and (is_release(path) or not keeping.given)
-    if released and roles.quasi and not is_release(path):
-        raise InputError(f"'{target}' is a folder of files: read them as one by --engine duckdb, or name one of them.")
+    released = path.is_dir() and (is_release(path) or about_file == target.given)
+    if released and "quasi" in about_file and not is_release(path):
+        raise InputError(f"'{path}' is a folder of files: read them as one by --engine duckdb, or name one of them.")
     if released:
-        _refuse_options("release", roles, reading)
-    if not keeps_rows(recipe := keeping.recipe(target, reading)):
+        target.refuse_options("release", about_file)
+    recipe = target.recipe
+    if not keeps_rows(recipe):
         load("engine", recipe.engine.name)
         if recipe.source.url is not None:
             raise no_file()
-        table, notes = _released(path) if released else (_read(path, roles, reading, household, every), [])
+        table, notes = _released(path) if released else (_read(recipe, household, every), [])
         yield counted_rows(table), notes
         return
-    from shoal.release.standing import opened_standing
+    from shoal.release.standing import names_of, opened_standing
 
     if household is not None:
         raise ParameterError("--household looks at rows one by one: use --engine memory, or leave it out.")
     source, notes = None, []
-    refuse_people(recipe.engine.name, roles.subject)
+    refuse_people(recipe.engine.name, recipe.roles.subject)
     if released:
         refuse_unread(recipe.engine.name)
         standing, source, notes = _released_there(path)
     else:
-        refuse_keyless(recipe.engine.name, keeping.key)
-        standing = _standing(recipe, roles, keeping, every)
+        from shoal.risk.audit import Standing
+
+        refuse_keyless(recipe.engine.name, key := recipe.roles.key)
+        schema = _schema(recipe, names_of(recipe) if every else [], key=key)
+        standing = Standing(schema=schema, **_about_values(recipe))
     with opened_standing(recipe, standing, step, source) as rows:
         yield rows, notes
 
 
-def _read(path: Path, roles: Roles, reading: Reading, household: str | None, every: bool) -> Table:
+def _read(recipe: Recipe, household: str | None, every: bool) -> Table:
     """A file in memory."""
-    from shoal.data.schema import Schema
+    from shoal.recipe.source import read_file
     from shoal.risk.audit import as_it_stands
 
-    frame = reading.frame(path)
-    others = _others(frame, roles, household)
-    left = _left(frame.columns, roles, others) if every else []
-    schema = Schema(
-        quasi=list(roles.quasi or left), sensitive=list(roles.sensitive), subject=roles.subject, weight=roles.weight,
-        drop=list(others), neutral=left if roles.quasi else [],
-    )  # fmt: skip
-    return as_it_stands(frame, schema, **_about_values(roles))
+    frame = read_file(recipe.source, Path(recipe.source.file))
+    schema = _schema(recipe, frame.columns if every else [], drop=_others(frame, recipe, household))
+    return as_it_stands(frame, schema, **_about_values(recipe))
 
 
-def _about_values(roles: Roles) -> dict[str, Any]:
-    """What options say about sensitive values."""
-    from shoal.data.hierarchy_files import build
-    from shoal.recipe.source import load_policy
-
-    return {
-        "hierarchies": {name: partial(build, name, entry) for name, entry in roles.hierarchies.items()},
-        "policies": {name: load_policy(name, entry, None) for name, entry in roles.policies.items()},
-    }
-
-
-def _standing(recipe: Recipe, roles: Roles, keeping: Keeping, every: bool) -> Standing:
-    """The same of rows that an engine keeps."""
+def _schema(recipe: Recipe, names: Sequence[str], *, drop: Sequence[str] = (), key: str | None = None) -> Schema:
+    """The roles of a recipe, and of columns that have none: neutral ones, or quasi-identifiers where none is named."""
     from shoal.data.schema import Schema
-    from shoal.release.standing import names_of
-    from shoal.risk.audit import Standing
 
-    key = [] if keeping.key is None else [keeping.key]
-    left = _left(names_of(recipe), roles, key) if every else []
-    schema = Schema(
-        quasi=list(roles.quasi or left), sensitive=list(roles.sensitive), subject=roles.subject, weight=roles.weight,
-        neutral=left if roles.quasi else [], key=keeping.key,
+    roles = recipe.roles
+    used = {*roles.quasi, *roles.sensitive, roles.subject, roles.weight, *drop, key}
+    left = [name for name in names if name not in used]
+    return Schema(
+        quasi=list(roles.quasi or left), sensitive=roles.sensitive, subject=roles.subject, weight=roles.weight,
+        drop=list(drop), neutral=left if roles.quasi else [], key=key,
     )  # fmt: skip
-    return Standing(schema=schema, **_about_values(roles))
 
 
-def load_population(path: Path, target: str, known: Domain, reading: Reading) -> Table:
+def _about_values(recipe: Recipe) -> dict[str, Any]:
+    """What a recipe says about sensitive values."""
+    from shoal.data.hierarchy_files import build
+    from shoal.recipe.source import policies_of
+
+    trees = {name: partial(build, name, entry) for name, entry in recipe.hierarchies.items()}
+    return {"hierarchies": trees, "policies": policies_of(recipe)}
+
+
+def load_population(path: Path, target: Target, known: Domain) -> Table:
     """A population file with a header, its quasi-identifiers read like the table's."""
     from shoal.data.build import build_table
-    from shoal.data.schema import ColumnSpec, Schema
+    from shoal.data.schema import ColumnSpec, Schema, Type
+    from shoal.recipe.source import read_file
 
-    frame = _population_reading(target, reading).frame(path)
+    how = target.recipe.source.model_copy(update={"columns": None, "sheet": None})
+    frame = read_file(how, path)
     names = list(known.schema.quasi)
     for name in names:
         if name not in frame.columns:
             near = nearest(name, frame.columns)
             hint = f"did you mean its '{near}'?" if near else "it needs every quasi-identifier of the table."
             raise SchemaError(f"The population '{path.name}' has no column '{name}': {hint}")
-    specs = {}
+    specs, ordered = {}, dict[str, Type](numeric="numeric", date="date")
     for column in known.quasi:
-        kind = column.type if column.type in ("numeric", "date") else "categorical"
+        kind = ordered.get(column.type, "categorical")
         specs[column.name] = ColumnSpec(type=kind, format=column.spec.format if kind == "date" else None)
     return build_table(frame.select(names), Schema(quasi=names, specs=specs), missing="value")
 
 
-def _population_reading(target: str, reading: Reading) -> Reading:
-    """Separator, encoding and markers of the file itself: from the options, or from the recipe."""
-    if Path(target).suffix != ".toml" or not Path(target).is_file():
-        return replace(reading, columns=None)
-    from shoal.recipe.recipe import load_recipe
-
-    source = load_recipe(Path(target)).source
-    return Reading(separator=source.separator, encoding=source.encoding, markers=source.missing_markers)
-
-
-def _others(frame: pl.DataFrame, roles: Roles, household: str | None) -> list[str]:
+def _others(frame: pl.DataFrame, recipe: Recipe, household: str | None) -> list[str]:
     """The household column, when it has no role already."""
+    roles = recipe.roles
     if household is None or household in {*roles.quasi, *roles.sensitive, roles.subject, roles.weight}:
         return []
     if household not in frame.columns:
@@ -261,21 +210,6 @@ def _others(frame: pl.DataFrame, roles: Roles, household: str | None) -> list[st
         hint = f"Did you mean '{near}'?" if near else f"The columns are: {', '.join(frame.columns)}."
         raise SchemaError(f"There is no household column '{household}' in the table. {hint}")
     return [household]
-
-
-def _left(names: Sequence[str], roles: Roles, others: Sequence[str]) -> list[str]:
-    """Columns without a role."""
-    used = {*roles.quasi, *roles.sensitive, roles.subject, roles.weight, *others}
-    return [name for name in names if name not in used]
-
-
-def _refuse_options(kind: str, roles: Roles, reading: Reading, keeping: Keeping | None = None) -> None:
-    given = [name for one in (roles, reading) for name, entry in vars(one).items() if entry]
-    given += [] if keeping is None else keeping.given
-    if given:
-        names = {"markers": "missing-marker", "hierarchies": "hierarchy", "policies": "policy"}
-        option = names.get(given[0], given[0])
-        raise ParameterError(f"--{option} is for a file, and a {kind} says it itself: leave it out.")
 
 
 def _released(folder: Path) -> tuple[Table, list[str]]:

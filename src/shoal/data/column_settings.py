@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,7 +10,7 @@ from typing import Any
 
 from shoal.data.values import format_number, normal_text
 from shoal.errors import ParameterError
-from shoal.params import is_number, iso_date, nearest, real, whole
+from shoal.params import choice, is_number, iso_date, nearest, real, whole
 
 BETWEEN = ("years", "days")  # of two dates
 OF_ONE = ("year", "month", "first")
@@ -94,3 +95,82 @@ def no_column(name: str, source: str, known: list[str]) -> str:
     near = nearest(source, known)
     hint = f" Did you mean '{near}'?" if near else ""
     return f"Column '{name}' is derived from '{source}', and there is no such column.{hint}"
+
+
+def checked_shift(given: Mapping[str, Any]) -> dict[str, Any]:
+    extra = [key for key in given if key not in ("days", "gap_limit")]
+    if extra or "days" not in given:
+        raise ParameterError("The 'shift' of a column must give its 'days', and may give a 'gap_limit'.")
+    limit = real("a date shift", "gap_limit", given.get("gap_limit", 0.05), low=0.0, high=1.0)
+    return {"days": whole("a date shift", "days", given["days"], least=1), "gap_limit": limit}
+
+
+# Ways of coding a column, with the parameters of each.
+CODES = {
+    "mapping": ("prefix",),
+    "graded": ("bounds", "categories", "names", "max_rule", "allow_shared_bounds"),
+}
+
+
+def checked_code(given: Any) -> dict[str, Any]:
+    found = {"how": given} if isinstance(given, str) else given
+    if not isinstance(found, Mapping) or "how" not in found:
+        raise ParameterError("The 'code' of a column must be 'mapping', 'graded' or a table that says 'how'.")
+    how = choice("a column's code", "how", found["how"], CODES)
+    odd = [key for key in found if key != "how" and key not in CODES[how]]
+    if odd:
+        known = ", ".join(CODES[how])
+        raise ParameterError(f"The code '{how}' of a column has no parameter '{odd[0]}': there is {known}.")
+    return dict(found)
+
+
+# ----------------------------------------
+# Entries of a recipe: each check gives the sentence's ending that says what was expected.
+
+
+# As for values of a column: beyond, arithmetic on ends of intervals would leave the floats' range.
+_WIDEST = 1e100
+
+
+def check_domain(value: Any) -> Any:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("must be a list of the lowest and the highest value")
+    value = [bound.isoformat() if isinstance(bound, datetime.date) else bound for bound in value]
+    if not all(is_number(bound) or isinstance(bound, str) for bound in value):
+        raise ValueError("must be two numbers or two dates")
+    if all(map(is_number, value)) and value[0] > value[1]:
+        raise ValueError("must give the lowest value first")
+    return value
+
+
+def check_snap(value: Any) -> Any:
+    if value not in ("auto", "off") and not (is_number(value) and 1 / _WIDEST <= value <= _WIDEST):
+        raise ValueError("must be 'auto', 'off' or a positive width up to 1e100")
+    return value
+
+
+def check_shift(value: Any) -> Any:
+    if not isinstance(value, dict) or "days" not in value or set(value) - {"days", "gap_limit"}:
+        raise ValueError("must be a table such as { days = 30 }, perhaps with a gap_limit")
+    return value
+
+
+def check_code(value: Any) -> Any:
+    if not isinstance(value, str) and not (isinstance(value, dict) and isinstance(value.get("how"), str)):
+        raise ValueError("must be 'mapping', 'graded' or a table such as { how = \"graded\", categories = 8 }")
+    return value
+
+
+def check_derive(value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError("must be a table such as { years = ['born', 'admitted'] } or { first = 'zip', length = 3 }")
+    at = value.get("at")
+    if isinstance(at, datetime.date) and not isinstance(at, datetime.datetime):
+        return {**value, "at": at.isoformat()}
+    return value
+
+
+def check_end(value: Any) -> Any:
+    if not is_number(value) and not (isinstance(value, dict) and is_number(value.get("at"))):
+        raise ValueError("must be a number such as 90, or a table such as { at = 90, as = \"mean\" }")
+    return value

@@ -32,7 +32,7 @@ def changes(specs: Mapping[str, ColumnSpec]) -> bool:
 
 def derived_from(specs: Mapping[str, ColumnSpec]) -> list[str]:
     """Columns that others are derived from."""
-    named = [(name, source) for name, spec in specs.items() if spec.derive for source in spec.derive.columns]
+    named = [(name, source) for name, spec in specs.items() if spec.derived for source in spec.derived.columns]
     return list(dict.fromkeys(source for name, source in named if source != name))
 
 
@@ -64,7 +64,7 @@ def prepared(
         Columns of which a missing cell leaves the row out: such rows count in no mean.
     """
     frame = all_told(frame) if changes(specs) else frame
-    made = [_derived(name, spec.derive, frame, specs) for name, spec in specs.items() if spec.derive is not None]
+    made = [_derived(name, spec.derived, frame, specs) for name, spec in specs.items() if spec.derived is not None]
     frame = frame.with_columns(made)
     mine = {name: spec for name, spec in specs.items() if name in frame.columns}  # told where roles meet columns
     frame = frame.with_columns(_by_cell(frame[name], spec) for name, spec in mine.items())
@@ -78,13 +78,13 @@ def prepared(
 
 
 def _needs_mean(spec: ColumnSpec) -> bool:
-    return any(end is not None and end.text is None for end in (spec.top, spec.bottom))
+    return any(end is not None and end.text is None for end in (spec.top_end, spec.bottom_end))
 
 
 def _by_cell(series: pl.Series, spec: ColumnSpec) -> pl.Series:
     """A column changed as far as each cell says by itself what becomes of it."""
-    if spec.recode is not None:
-        series = _recoded(series, spec.recode, spec.recode_else)
+    if spec.recoding is not None:
+        series = _recoded(series, spec.recoding, spec.recode_else)
     if spec.changes_numbers and not _needs_mean(spec):
         series = _changed(series, spec)
     if spec.techniques and series.dtype == pl.String:
@@ -163,16 +163,17 @@ def _changed(
     texts = canonical_text(series)
     known = texts.drop_nulls().unique().sort()
     numbers = _numbers(series.name, known.to_list())
-    high = {text: x for text, x in numbers.items() if spec.top is not None and x >= spec.top.at}
-    low = {text: x for text, x in numbers.items() if spec.bottom is not None and x <= spec.bottom.at}
+    ends = (spec.top_end, spec.bottom_end)
+    high = {text: x for text, x in numbers.items() if ends[0] is not None and x >= ends[0].at}
+    low = {text: x for text, x in numbers.items() if ends[1] is not None and x <= ends[1].at}
     counted = texts if kept is None else texts.set(~kept, None)
-    top, bottom = (_end(counted, end, one, people) for end, one in ((spec.top, high), (spec.bottom, low)))
-    rounded = {text: format_number(_rounded(number, spec.round)) for text, number in numbers.items()}
+    top, bottom = (_end(counted, end, one, people) for end, one in zip(ends, (high, low), strict=True))
+    rounded = {text: format_number(_rounded(number, spec.rounding)) for text, number in numbers.items()}
     new = {**rounded, **top, **bottom}
     found = texts.replace_strict(known, [new[text] for text in known.to_list()], default=None, return_dtype=pl.String)
-    if not series.dtype.is_numeric() or any(end is not None and not end.number for end in (spec.top, spec.bottom)):
+    if not series.dtype.is_numeric() or any(end is not None and not end.number for end in ends):
         return found.alias(series.name)
-    given = [spec.round, *(Decimal(end.text) for end in (spec.top, spec.bottom) if end is not None and end.text)]
+    given = [spec.rounding, *(Decimal(end.text) for end in ends if end is not None and end.text)]
     whole = series.dtype.is_integer() and all(one is None or one == int(one) for one in given)
     return found.cast(pl.Int64 if whole else pl.Float64).alias(series.name)
 

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
+from pydantic import BeforeValidator, Field
 
 from shoal.data.coding import canonical_text
+from shoal.data.entries import Entries
 from shoal.data.keys import Keys, key_hashes
 from shoal.errors import EmptyTableError, InputError, ParameterError, SchemaError
 from shoal.params import choice, nearest, real, whole
 
-_KNOWN = ("share", "number", "by")
 _OWNER = "the sample"
 
 
+def _listed(value: Any) -> Any:
+    """A text alone stands for a list of nothing but that text."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple):
+        raise ValueError("must be a list")
+    return names
+
+
 @dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How many rows or people are drawn, and within which strata.
+class Sampling(Entries):
+    """How many rows or people are drawn before anything is coded, and within which strata.
 
     Attributes
     ----------
@@ -37,9 +46,9 @@ class Sampling:
     Sampling(share=0.1, number=None, by=('region',))
     """
 
-    share: float | None = None
+    share: Annotated[float, Field(strict=False)] | None = None
     number: int | None = None
-    by: Sequence[str] | str = ()
+    by: Annotated[Sequence[str], BeforeValidator(_listed)] = ()
 
     def __post_init__(self) -> None:
         if (self.share is None) == (self.number is None):
@@ -60,7 +69,7 @@ class Sampling:
             return given
         if isinstance(given, Mapping):
             for key in given:
-                choice(_OWNER, "entry", key, _KNOWN)
+                choice(_OWNER, "entry", key, [one.name for one in fields(cls)])
             return cls(**given)
         return cls(share=given) if isinstance(given, float) and given < 1 else cls(number=given)  # type: ignore[arg-type]
 

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from typing import Any
+from functools import cached_property, partial
+from typing import Annotated, Any, Literal, get_args
 
-from shoal.data.column_settings import Derived, End, checked_derive, checked_end, checked_recode, checked_round
+from pydantic import BeforeValidator, Field
+
+from shoal.data.column_settings import (
+    Derived,
+    End,
+    check_code,
+    check_derive,
+    check_domain,
+    check_end,
+    check_shift,
+    check_snap,
+    checked_code,
+    checked_derive,
+    checked_end,
+    checked_recode,
+    checked_round,
+    checked_shift,
+)
+from shoal.data.entries import Entries, Names, Text, Texts, as_list
 from shoal.data.values import normal_text
 from shoal.errors import ParameterError, SchemaError
-from shoal.params import choice, nearest, real, shown, whole
+from shoal.params import choice, nearest, real, shown
 
-TYPES = ("numeric", "date", "ordinal", "categorical")
+Type = Literal["numeric", "date", "ordinal", "categorical"]
+TYPES: tuple[str, ...] = get_args(Type)
 LIST_ROLES = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop")
 MOST_QUASI = 256
 SINGLE_ROLES = ("subject", "weight", "key", "guard")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnSpec:
-    """Settings of one column; every entry is optional.
+class ColumnSpec(Entries):
+    """Settings of one column, under ``[columns.NAME]`` in a recipe; every entry is optional.
 
     Attributes
     ----------
@@ -64,33 +84,33 @@ class ColumnSpec:
         What stands between the items of a sensitive column whose cells hold several, such as ``"|"``.
     """
 
-    type: str | None = None
+    type: Type | None = None
     format: str | None = None
-    order: Sequence[str] | None = None
-    domain: Sequence[Any] | None = None
-    style: str = "auto"
-    snap: str | float = "auto"
-    use: str | None = None
-    non_answers: Sequence[str] = ()
-    shift: Mapping[str, Any] | None = None
-    code: Mapping[str, Any] | str | None = None
-    missing_markers: Sequence[str] = ()
-    decimal: str | None = None
+    order: Texts | None = None
+    domain: Annotated[Sequence[Any], BeforeValidator(check_domain)] | None = None
+    style: Literal["auto", "bounds", "representative"] = "auto"
+    snap: Annotated[Any, BeforeValidator(check_snap)] = "auto"
+    use: Literal["interval"] | None = None
+    non_answers: Texts = ()
+    missing_markers: Texts = ()
+    decimal: Literal[".", ","] | None = None
     thousands: str | None = None
-    derive: Derived | Any = None
-    recode: Mapping[str, str] | None = None
-    recode_else: str = "error"
-    top: End | Any = None
-    bottom: End | Any = None
-    round: Any = None
+    shift: Annotated[Mapping[str, Any], BeforeValidator(check_shift)] | None = None
+    code: Annotated[Any, BeforeValidator(check_code)] = None
+    derive: Annotated[Mapping[str, Any], BeforeValidator(check_derive)] | None = None
+    recode: Mapping[str, Text] | None = None
+    recode_else: Literal["error", "keep"] = "error"
+    top: Annotated[Any, BeforeValidator(check_end)] = None
+    bottom: Annotated[Any, BeforeValidator(check_end)] = None
+    round: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
     items: str | None = None
 
     def __post_init__(self) -> None:
         self._check_techniques()
         if self.code is not None:
-            object.__setattr__(self, "code", _checked_code(self.code))
+            checked_code(self.code)
         if self.shift is not None:
-            object.__setattr__(self, "shift", _checked_shift(self.shift))
+            checked_shift(self.shift)
         if self.type is not None:
             choice("a column", "type", self.type, TYPES)
         if self.format is not None and not (isinstance(self.format, str) and "%" in self.format):
@@ -118,18 +138,35 @@ class ColumnSpec:
 
     def _check_techniques(self) -> None:
         choice("a column", "recode_else", self.recode_else, ("error", "keep"))
-        if self.derive is not None and not isinstance(self.derive, Derived):
-            object.__setattr__(self, "derive", checked_derive(self.derive))
-        if self.recode is not None:
-            object.__setattr__(self, "recode", checked_recode(self.recode))
-        if self.round is not None and not isinstance(self.round, Decimal):
-            object.__setattr__(self, "round", checked_round(self.round))
-        for what in ("top", "bottom"):
-            given = getattr(self, what)
-            if given is not None and not isinstance(given, End):
-                object.__setattr__(self, what, checked_end(what, given))
-        if self.top is not None and self.bottom is not None and self.bottom.at >= self.top.at:
+        _ = (self.derived, self.recoding, self.rounding)  # each checks itself, as do the ends
+        top, bottom = self.top_end, self.bottom_end
+        if top is not None and bottom is not None and bottom.at >= top.at:
             raise ParameterError("The 'bottom' of a column must be below its 'top'.")
+
+    @cached_property
+    def derived(self) -> Derived | None:
+        """How the column is derived from others."""
+        return None if self.derive is None else checked_derive(self.derive)
+
+    @cached_property
+    def recoding(self) -> dict[str, str] | None:
+        """Which value becomes which, as cells are read."""
+        return None if self.recode is None else checked_recode(self.recode)
+
+    @cached_property
+    def rounding(self) -> Decimal | None:
+        """The base that numbers are rounded to."""
+        return None if self.round is None else checked_round(self.round)
+
+    @cached_property
+    def top_end(self) -> End | None:
+        """The largest value that is told."""
+        return None if self.top is None else checked_end("top", self.top)
+
+    @cached_property
+    def bottom_end(self) -> End | None:
+        """The smallest value that is told."""
+        return None if self.bottom is None else checked_end("bottom", self.bottom)
 
     @property
     def techniques(self) -> list[str]:
@@ -148,19 +185,49 @@ def column_spec(name: str, given: Mapping[str, Any]) -> ColumnSpec:
     known = [one.name for one in fields(ColumnSpec)]
     for key in given:
         choice(f"column '{name}'", "setting", key, known)
+    return _of_column(name, lambda: ColumnSpec(**given))
+
+
+def checked_specs(specs: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+    """The settings of columns as a recipe holds them, after checking what they mean."""
+    return {name: _of_column(name, partial(replace, spec)) for name, spec in specs.items()}
+
+
+def _of_column(name: str, make: Callable[[], ColumnSpec]) -> ColumnSpec:
     try:
-        return ColumnSpec(**given)
+        return make()
     except ParameterError as error:
         message = str(error)
         raise ParameterError(f"Column '{name}': {message[0].lower()}{message[1:]}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schema:
-    """Which column plays which role.
+class Roles(Entries):
+    """Which column plays which role, under ``[roles]`` in a recipe.
 
+    ``rest`` says what becomes of columns that have none, until those of a source are known.
     ``across_classes`` is about people with several rows: whether diversity models also judge the values that all
     classes of their rows leave possible, where the person's own values are all the same.
+    """
+
+    identifiers: Names = field(default_factory=list)
+    quasi: Names = field(default_factory=list)
+    sensitive: Names = field(default_factory=list)
+    neutral: Names = field(default_factory=list)
+    pseudonym: Names = field(default_factory=list)
+    drop: Names = field(default_factory=list)
+    subject: str | None = None
+    weight: str | None = None
+    key: str | None = None
+    guard: str | None = None
+    rest: Literal["drop"] | None = None
+    quasi_sets: Annotated[Sequence[Names], BeforeValidator(as_list)] = field(default_factory=list)
+    across_classes: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema(Roles):
+    """The roles of columns that are all named, and the settings of columns.
 
     Examples
     --------
@@ -168,18 +235,6 @@ class Schema:
     'quasi'
     """
 
-    identifiers: Sequence[str] = ()
-    quasi: Sequence[str] = ()
-    sensitive: Sequence[str] = ()
-    neutral: Sequence[str] = ()
-    pseudonym: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    subject: str | None = None
-    weight: str | None = None
-    key: str | None = None
-    guard: str | None = None
-    quasi_sets: Sequence[Sequence[str]] = ()
-    across_classes: bool = True
     specs: Mapping[str, ColumnSpec] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -223,7 +278,12 @@ class Schema:
     def code_of(self, name: str) -> dict[str, Any]:
         """How a column is coded, with parameters; empty where it is not."""
         code = self.spec(name).code
-        return dict(code) if isinstance(code, Mapping) else {}
+        return {} if code is None else checked_code(code)
+
+    def shift_of(self, name: str) -> dict[str, Any]:
+        """How far a column's dates are moved, and for how large a share gaps may tell; empty where they are not."""
+        shift = self.spec(name).shift
+        return {} if shift is None else checked_shift(shift)
 
     @property
     def shifted(self) -> list[str]:
@@ -331,33 +391,6 @@ def _as_read(what: str, given: Sequence[Any]) -> tuple[Any, ...]:
     if isinstance(given, str):
         raise ParameterError(f"The '{what}' of a column must be a list of its values, not one text.")
     return tuple(normal_text(value) if isinstance(value, str) else value for value in given)
-
-
-def _checked_shift(given: Mapping[str, Any]) -> dict[str, Any]:
-    extra = [key for key in given if key not in ("days", "gap_limit")]
-    if extra or "days" not in given:
-        raise ParameterError("The 'shift' of a column must give its 'days', and may give a 'gap_limit'.")
-    limit = real("a date shift", "gap_limit", given.get("gap_limit", 0.05), low=0.0, high=1.0)
-    return {"days": whole("a date shift", "days", given["days"], least=1), "gap_limit": limit}
-
-
-# Ways of coding a column, with the parameters of each.
-CODES = {
-    "mapping": ("prefix",),
-    "graded": ("bounds", "categories", "names", "max_rule", "allow_shared_bounds"),
-}
-
-
-def _checked_code(given: Any) -> dict[str, Any]:
-    found = {"how": given} if isinstance(given, str) else given
-    if not isinstance(found, Mapping) or "how" not in found:
-        raise ParameterError("The 'code' of a column must be 'mapping', 'graded' or a table that says 'how'.")
-    how = choice("a column's code", "how", found["how"], CODES)
-    odd = [key for key in found if key != "how" and key not in CODES[how]]
-    if odd:
-        known = ", ".join(CODES[how])
-        raise ParameterError(f"The code '{how}' of a column has no parameter '{odd[0]}': there is {known}.")
-    return dict(found)
 
 
 def _listed(names: Sequence[str]) -> str:

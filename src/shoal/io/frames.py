@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import polars as pl
 
+from shoal.data.schema import LIST_ROLES, SINGLE_ROLES
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.cell_format import check_names, has_zeros, normalise, refuse_zeros
 
@@ -16,11 +16,6 @@ from shoal.io.cell_format import check_names, has_zeros, normalise, refuse_zeros
 # What a frame was before it was read, and a release in the same form: library, laziness, names, kinds of columns.
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_LISTED = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop")
-_SINGLE = ("subject", "weight", "key", "guard")
 _MAPPED = ("settings", "hierarchies", "weights", "policies")
 
 
@@ -154,24 +149,19 @@ def named(native: Any) -> tuple[Any, dict[str, int]]:
     return native.set_axis(names, axis=1), numbers
 
 
-def numbers_as_names(read: Callable[P, T]) -> Callable[P, T]:
+def numbers_as_names(given: Mapping[str, Any]) -> dict[str, Any]:
     """Let whole numbers name columns wherever a call names any, since those of a pandas frame may be such."""
-
-    @functools.wraps(read)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
-        given: dict[str, Any] = dict(kwargs)
-        for role in _LISTED:
-            if isinstance(given.get(role), Sequence) and not isinstance(given[role], str):
-                given[role] = [_text(one) for one in given[role]]
-        for role in _SINGLE:
-            if role in given:
-                given[role] = _text(given[role])
-        for what in _MAPPED:
-            if isinstance(given.get(what), Mapping):
-                given[what] = {_text(name): entry for name, entry in given[what].items()}
-        return read(*args, **given)
-
-    return wrapped
+    found = dict(given)
+    for role in LIST_ROLES:
+        if isinstance(found.get(role), Sequence) and not isinstance(found[role], str):
+            found[role] = [_text(one) for one in found[role]]
+    for role in SINGLE_ROLES:
+        if role in found:
+            found[role] = _text(found[role])
+    for what in _MAPPED:
+        if isinstance(found.get(what), Mapping):
+            found[what] = {_text(name): entry for name, entry in found[what].items()}
+    return found
 
 
 def _text(name: Any) -> Any:

@@ -6,7 +6,7 @@ A recipe may ask for more than its profile, never for less: what would loosen it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from shoal.registry import load
 
 if TYPE_CHECKING:
     from shoal.data.domain import Domain
+    from shoal.data.schema import ColumnSpec
     from shoal.data.table import Table
-    from shoal.recipe.fields import ColumnSettings
     from shoal.recipe.recipe import Recipe
 
 # Parameters of models that profiles ask for, and which way is more.
@@ -266,7 +266,7 @@ INTERNAL = Profile(
 # A recipe with the models and limits of its profile.
 
 
-def _type(entry: ColumnSettings) -> str | None:
+def _type(entry: ColumnSpec) -> str | None:
     """The type that a column is known to have; months, and days up to one that everybody knows, are dates."""
     derive = entry.derive or {}
     return "date" if "month" in derive or {"days", "at"} <= set(derive) else entry.type
@@ -280,7 +280,7 @@ def profiled(recipe: Recipe, name: str | None) -> Recipe:
         raise RecipeError(f"The recipe has the profile '{recipe.profile}', and '{name}' is asked for: keep one.")
     profile = named_profile(name)
     profile.refuse_codes(recipe.acknowledge)
-    roles = recipe.roles.model_dump()
+    roles = asdict(recipe.roles)
     profile.refuse_columns(roles, {column: _type(entry) for column, entry in recipe.columns.items()})
     said = recipe.review or Review()
     more = profile.limits({**said.stated(), "risk": said.risk})

@@ -5,6 +5,7 @@ Models and algorithm stay plain tables here (a name and its parameters); the reg
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -12,17 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tomlkit
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from tomlkit.items import AoT, Item
 
+from shoal.data.entries import Entries
 from shoal.data.sampling import Sampling
+from shoal.data.schema import ColumnSpec, Roles
 from shoal.errors import RecipeError
 from shoal.io.databases import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.files import is_data
 from shoal.io.text import UNPACK_LIMIT
-from shoal.params import nearest
+from shoal.params import choice, nearest, shown
 from shoal.recipe import fields
-from shoal.recipe.fields import ColumnSettings, PolicySettings, Section
+from shoal.recipe.fields import PolicySettings, Section
 from shoal.recipe.profiles import profiled
 from shoal.recipe.review import Review, check_review
 
@@ -43,11 +46,24 @@ _KINDS = {
     "list_type": "a list",
     "dict_type": "a table",
     "model_type": "a table",
+    "dataclass_type": "a table",
     "greater_than": "above 0",
 }
 
 
-def sentence(error: Mapping[str, Any], sections: Mapping[str, type[BaseModel]], whole: type[BaseModel]) -> str:
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")  # of a model, and of a dataclass
+
+
+def entries_of(section: type[BaseModel] | type[Entries]) -> list[str]:
+    """The entries of a table of a recipe, by the names that they have there."""
+    if issubclass(section, Entries):
+        return [one.name for one in dataclasses.fields(section)]  # type: ignore[arg-type]
+    return [field.alias or name for name, field in section.model_fields.items()]
+
+
+def sentence(
+    error: Mapping[str, Any], sections: Mapping[str, type[BaseModel] | type[Entries]], whole: type[BaseModel]
+) -> str:
     """One finding of pydantic as one sentence that names the entry and its table.
 
     Parameters
@@ -58,9 +74,9 @@ def sentence(error: Mapping[str, Any], sections: Mapping[str, type[BaseModel]], 
     table, key, below = _address(error["loc"])
     entry = f"Entry {below[0] + 1} of '{key}'" if below and isinstance(below[0], int) else f"The '{key}'"
     kind = error["type"]
-    if kind == "extra_forbidden":
+    if kind in _UNKNOWN:
         section = sections[str(error["loc"][0])] if len(error["loc"]) > 1 else whole
-        known = [field.alias or name for name, field in section.model_fields.items()]
+        known = entries_of(section)
         return f"There is no entry '{key}' in {table}. {_hint(key, known)}"
     if kind == "missing":
         return f"The entry '{key}' is missing from {table}: add it."
@@ -72,6 +88,17 @@ def sentence(error: Mapping[str, Any], sections: Mapping[str, type[BaseModel]], 
     if kind == "value_error":
         return f"{entry} in {table} {error['ctx']['error']}."
     return f"{entry} in {table} must be {_KINDS.get(kind, 'of another kind')}."
+
+
+def call_sentence(error: Mapping[str, Any], owner: str) -> str:
+    """One finding of pydantic about an argument of a call, in the words of :mod:`shoal.params`."""
+    key, *below = error["loc"]
+    entry = f"Entry {below[0] + 1} of the '{key}'" if below and isinstance(below[0], int) else f"The '{key}'"
+    if error["type"] == "value_error":
+        return f"{entry} of {owner} {error['ctx']['error']}. Got {shown(error['input'])}."
+    if error["type"] == "literal_error":
+        choice(owner, key, error["input"], re.findall(r"'([^']*)'", error["ctx"]["expected"]))
+    return f"{entry} of {owner} must be {_KINDS.get(error['type'], 'of another kind')}. Got {shown(error['input'])}."
 
 
 def _address(place: tuple[Any, ...]) -> tuple[str, str, tuple[Any, ...]]:
@@ -117,11 +144,6 @@ class Source(Section):
     missing: Literal["error", "drop", "value"] = "error"
     population: str | None = None
 
-    @model_validator(mode="after")
-    def _one_place(self) -> Source:
-        check_place(self.model_dump(include={"path", "url", "table", "query", "columns"}))
-        return self
-
     @property
     def file(self) -> str:
         """The path, for whoever reads files only."""
@@ -133,37 +155,6 @@ class Source(Section):
     def title(self) -> str:
         """What to call it."""
         return self.name or (relation_name(self.table) if self.path is None else Path(self.path).stem)
-
-
-class SampleSettings(Section):
-    """What is drawn of the source before anything is coded: a share or a number of rows or people, by strata."""
-
-    share: Annotated[float | None, Field(strict=False)] = None
-    number: int | None = None
-    by: Annotated[list[str], BeforeValidator(fields.listed)] = []
-
-    @model_validator(mode="after")
-    def _possible(self) -> SampleSettings:
-        Sampling(**self.model_dump())
-        return self
-
-
-class Roles(Section):
-    """Every column's role."""
-
-    identifiers: list[str] = []
-    quasi: list[str] = []
-    sensitive: list[str] = []
-    neutral: list[str] = []
-    pseudonym: list[str] = []
-    drop: list[str] = []
-    subject: str | None = None
-    weight: str | None = None
-    key: str | None = None
-    guard: str | None = None
-    rest: Literal["drop"] | None = None
-    quasi_sets: list[list[str]] = []
-    across_classes: bool = True
 
 
 class Engine(Section):
@@ -256,9 +247,9 @@ class Recipe(Section):
     seed: int | None = None
     profile: str | None = None
     source: Source
-    sample: SampleSettings | None = None
+    sample: Annotated[Sampling, AfterValidator(dataclasses.replace)] | None = None
     roles: Roles = Roles()
-    columns: dict[str, ColumnSettings] = {}
+    columns: dict[str, ColumnSpec] = {}
     hierarchies: dict[str, Annotated[Any, BeforeValidator(fields.check_hierarchy)]] = {}
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
     workload: WorkloadSettings | None = None
@@ -338,11 +329,12 @@ def parse_recipe(text: str, base: Path = Path()) -> Recipe:
         recipe = Recipe.model_validate(_load_toml(text))
     except ValidationError as error:
         # A misspelt entry often leaves another one lacking, so it is the one to name.
-        found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+        found = sorted(error.errors(include_url=False), key=lambda one: one["type"] not in _UNKNOWN)
         raise RecipeError(sentence(found[0], _SECTIONS, Recipe)) from None
+    check_place(recipe.source.model_dump(include={"path", "url", "table", "query", "columns"}))
     recipe = profiled(recipe, recipe.profile)
     check_target(recipe.source.url, recipe.output.table)
-    check_review(recipe.review, recipe.acknowledge, recipe.roles.model_dump())
+    check_review(recipe.review, recipe.acknowledge, dataclasses.asdict(recipe.roles))
     recipe._base = base
     return recipe
 
@@ -362,20 +354,16 @@ def _load_toml(text: str) -> dict[str, Any]:
     return found
 
 
+_SPARSE = {"columns", "policies", "compare", "sample", "workload", "research", "review"}  # written without defaults
+
+
 def dump_recipe(recipe: Recipe) -> str:
     """A recipe as TOML text that :func:`parse_recipe` reads back to an equal recipe, but for a password in it."""
     document = tomlkit.document()
-    settings = recipe.model_dump(exclude_none=True, exclude={"columns", "policies"})
-    for key in ("columns", "policies"):
-        settings[key] = {
-            name: entry.model_dump(exclude_defaults=True, by_alias=True) for name, entry in getattr(recipe, key).items()
-        }
+    settings = recipe.model_dump(exclude_none=True, exclude=_SPARSE)
+    settings |= recipe.model_dump(exclude_none=True, exclude_defaults=True, by_alias=True, include=_SPARSE)
     if recipe.source.url is not None:
         settings["source"]["url"] = without_password(recipe.source.url)
-    settings["compare"] = recipe.compare.model_dump(exclude_defaults=True)
-    for key in ("sample", "workload", "research", "review"):
-        if getattr(recipe, key) is not None:
-            settings[key] = getattr(recipe, key).model_dump(exclude_defaults=True)
     for key in Recipe.model_fields:
         value = settings.get(key)
         if key in ("source", "roles"):
@@ -439,11 +427,11 @@ def _item(value: Any, depth: int) -> Item:
     return tomlkit.item(value)
 
 
-_SECTIONS: dict[str, type[Section]] = {
+_SECTIONS: dict[str, type[Section] | type[Entries]] = {
     "source": Source,
-    "sample": SampleSettings,
+    "sample": Sampling,
     "roles": Roles,
-    "columns": ColumnSettings,
+    "columns": ColumnSpec,
     "policies": PolicySettings,
     "workload": WorkloadSettings,
     "research": ResearchSettings,

@@ -4,43 +4,46 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, partial
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
+from pydantic import TypeAdapter, ValidationError
 
 from shoal.data.build import build_table, building_problems
 from shoal.data.coding import canonical_text
 from shoal.data.dates import as_declared, refuse_undeclared_dates
-from shoal.data.derive import derived_from, prepared, with_derived
+from shoal.data.derive import changes, derived_from, prepared, with_derived
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_files import build
 from shoal.data.keys import Keys
 from shoal.data.policies import VALUE, set_policies
 from shoal.data.population import check_population, wider, with_population
 from shoal.data.sampling import Sampling, draw_sample
-from shoal.data.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Schema, column_spec
+from shoal.data.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Roles, Schema, checked_specs, column_spec
 from shoal.data.table import Table, with_sample
 from shoal.data.texts import all_told
 from shoal.data.values import format_number
 from shoal.data.workload import Workload, set_workload
 from shoal.errors import InputError, ParameterError, PolicyError, RecipeError, SchemaError, ShoalError
+from shoal.io.batches import Batches, PreparedBatches, open_batches
 from shoal.io.cell_format import Notation, as_written, normalise
+from shoal.io.databases import Relation
 from shoal.io.files import read_frame
 from shoal.io.frames import numbers_as_names, to_polars
 from shoal.io.partitions import look_at
-from shoal.io.text import UNPACK_LIMIT
-from shoal.params import choice
+from shoal.params import choice, nearest
+from shoal.recipe.fields import Section
+from shoal.recipe.profiles import refuse_unfit
+from shoal.recipe.recipe import Recipe, ResearchSettings, Source, WorkloadSettings, call_sentence
 from shoal.recipe.research_values import read_values
-
-if TYPE_CHECKING:
-    from shoal.recipe.recipe import Recipe
-
+from shoal.recipe.settings import ReadSettings
 
 # ----------------------------------------
 # Files of sensitive ranges: one line a value, ``value;low;high`` or ``value;label``.
@@ -125,11 +128,10 @@ def settled_roles(
 
 def settled(recipe: Recipe) -> Recipe:
     """The same recipe, with roles that name every column where some follow from the source."""
-    specs = {name: column_spec(name, entry.model_dump()) for name, entry in recipe.columns.items()}
-    if not is_open(recipe.roles.model_dump(), specs):
+    roles, specs = asdict(recipe.roles), checked_specs(recipe.columns)
+    if not is_open(roles, specs):
         return recipe
-    roles = settled_roles(recipe.roles.model_dump(), _names(recipe), specs)
-    return recipe.with_roles(recipe.roles.model_copy(update={**roles, "rest": None}))
+    return recipe.with_roles(replace(recipe.roles, **settled_roles(roles, _names(recipe), specs), rest=None))
 
 
 def _names(recipe: Recipe) -> Sequence[str]:
@@ -140,10 +142,9 @@ def _names(recipe: Recipe) -> Sequence[str]:
             "under [roles]."
         )
     path = recipe.resolve(source.path)
-    how: dict[str, Any] = {"columns": source.columns, "separator": source.separator, "encoding": source.encoding}
     if path.is_file() and not path.name.lower().removesuffix(".gz").endswith(_READ_AHEAD):
-        return read_frame(path, unpack_limit=source.unpack_limit, sheet=source.sheet, **how).columns
-    return look_at(path, **how).names
+        return read_file(source, path).columns
+    return look_at(path, **_taken_by(look_at, source)).names
 
 
 def _is_pattern(name: str) -> bool:
@@ -167,51 +168,18 @@ def _matches(role: str, name: str, names: Sequence[str], taken: set[str]) -> lis
 
 def schema_of(recipe: Recipe) -> Schema:
     """The roles and settings of a recipe."""
-    specs = {name: column_spec(name, entry.model_dump()) for name, entry in recipe.columns.items()}
-    return Schema(**settled(recipe).roles.model_dump(exclude={"rest"}), specs=specs)
+    return _schema(settled(recipe).roles, checked_specs(recipe.columns))
 
 
-_RESEARCH = ("values", "rules", "weights", "normalise", "rv")
+def _schema(roles: Roles, specs: Mapping[str, ColumnSpec]) -> Schema:
+    return Schema(**{**vars(roles), "rest": None}, specs=specs)
 
 
-@numbers_as_names
-def read(
-    source: Any,
-    *,
-    identifiers: Sequence[str] = (),
-    quasi: Sequence[str] = (),
-    sensitive: Sequence[str] = (),
-    neutral: Sequence[str] = (),
-    pseudonym: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    subject: str | None = None,
-    weight: str | None = None,
-    key: str | None = None,
-    guard: str | None = None,
-    rest: str | None = None,
-    quasi_sets: Sequence[Sequence[str]] = (),
-    across_classes: bool = True,
-    columns: Sequence[str] | None = None,
-    separator: str | None = None,
-    sheet: str | None = None,
-    encoding: str = "utf-8",
-    decimal: str = ".",
-    thousands: str | None = None,
-    missing_markers: Sequence[str] = (),
-    unpack_limit: int = UNPACK_LIMIT,
-    missing: str = "error",
-    settings: Mapping[str, ColumnSpec | Mapping[str, Any]] | None = None,
-    hierarchies: Mapping[str, Any] | None = None,
-    weights: Mapping[str, float] | None = None,
-    policies: Mapping[str, Any] | None = None,
-    workload: Workload | Mapping[str, Any] | None = None,
-    research: Mapping[str, Any] | None = None,
-    population: Any = None,
-    sample: Sampling | Mapping[str, Any] | float | None = None,
-    seed: int | None = None,
-    name: str | None = None,
-    base: Path | None = None,
-) -> Table:
+# ----------------------------------------
+# Reading into memory, for Python callers and for recipes: both say how by the sections of a recipe.
+
+
+def read(source: Any, **settings: Unpack[ReadSettings]) -> Table:
     """Read a CSV, Parquet, Excel, SPSS, Stata or SAS file, or a pandas, Polars or PyArrow frame, as a table.
 
     Parameters
@@ -262,41 +230,108 @@ def read(
         such as ``0.1``, a number such as ``1000``, or ``{"share": 0.1, "by": ["region"]}``. The seed, for tests and
         papers alone, determines it; else it is drawn by a fresh secret, which the evidence keeps.
     """
-    drawing = None if sample is None else Sampling.of(sample)
-    how: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing_markers": tuple(missing_markers)}
+    known = ReadSettings.__annotations__
+    for name in settings:
+        if name not in known:
+            near = nearest(name, known)
+            hint = "" if near is None else f". Did you mean '{near}'?"
+            raise TypeError(f"read() got an unexpected keyword argument '{name}'{hint}")
+    given = numbers_as_names(settings)
     if isinstance(source, str | Path):
-        opened = {"columns": columns, "sheet": sheet, "unpack_limit": unpack_limit, **how}
-        frame = read_frame(_under(base, source), hold=True, **opened)
-        backend = None
-        name = name or Path(source).stem
+        recipe, backend = _as_recipe({**given, "path": str(source)}), None
+        frame = read_file(recipe.source, recipe.resolve(source), hold=True)
     else:
-        frame, backend = to_polars(source)
-        frame = normalise(frame, "the frame", missing_markers)
-    specs = {
-        column: spec if isinstance(spec, ColumnSpec) else column_spec(column, spec)
-        for column, spec in (settings or {}).items()
+        recipe, (frame, backend) = _as_recipe(given), to_polars(source)
+        frame = normalise(frame, "the frame", recipe.source.missing_markers)
+    return _coded(recipe, frame, backend, given.get("population"))
+
+
+def read_table(recipe: Recipe) -> Table:
+    """Read the file of a recipe into memory, and code it."""
+    frame = read_file(recipe.source, recipe.resolve(recipe.source.file), hold=True)
+    table = _coded(recipe, frame, None, recipe.source.population)
+    refuse_unfit(recipe, table)
+    return table
+
+
+def open_source(recipe: Recipe) -> Batches | PreparedBatches | Relation:
+    """Open the source of a recipe for engines that take rows in batches: files, or a place in a database."""
+    source, specs = recipe.source, checked_specs(recipe.columns)
+    if source.url is not None:
+        return Relation(**_taken_by(Relation, source), target=recipe.output.table)
+    scratch = None if recipe.engine.scratch is None else recipe.resolve(recipe.engine.scratch)
+    batches = open_batches(source.file, base=recipe.base, scratch=scratch, **_taken_by(open_batches, source))
+    return PreparedBatches(batches, specs) if changes(specs) else batches
+
+
+def read_file(source: Source, path: Path, *, hold: bool = False) -> pl.DataFrame:
+    """Read a file as a recipe says that its source is written."""
+    return read_frame(path, hold=hold, **_taken_by(read_frame, source))
+
+
+def _taken_by(reader: Callable[..., Any], source: Source) -> dict[str, Any]:
+    """Entries of a source that a reader takes, by their names; the path is given apart, as seen from a folder."""
+    return {
+        name: getattr(source, name)
+        for name in signature(reader).parameters
+        if name in Source.model_fields and name != "path"
     }
-    if rest is not None:
-        choice("roles", "rest", rest, ("drop",))
-    roles: dict[str, Any] = {
-        "identifiers": identifiers, "quasi": quasi, "sensitive": sensitive, "neutral": neutral, "pseudonym": pseudonym,
-        "drop": drop, "subject": subject, "weight": weight, "key": key, "guard": guard,
-    }  # fmt: skip
-    roles = settled_roles({**roles, "rest": rest, "quasi_sets": quasi_sets}, frame.columns, specs)
-    schema = Schema(**roles, across_classes=across_classes, specs=specs)
-    if backend is None and columns is None:
-        _refuse_headless(frame, schema, source)
-    notation = Notation(decimal=decimal, thousands=thousands)
-    required = schema.released if missing == "drop" else ()
-    frame = prepared(as_written(frame, schema, notation), specs, subject, required)
-    everybody = None if population is None else read_population(population, base, how, unpack_limit)
-    told = Told(
-        missing=missing, hierarchies=hierarchies or {}, weights=weights or {}, policies=policies or {},
-        workload=workload, research=research or {}, base=base,
-        population=None if everybody is None else as_written(everybody, schema, notation),
-    )  # fmt: skip
-    frame, drawn = _drawn(frame, schema, drawing, seed)
-    table = told.table(frame, schema, name=name, backend=backend)
+
+
+def _as_recipe(given: Mapping[str, Any]) -> Recipe:
+    """The recipe that says what a Python caller says; it may hold objects, such as hierarchies, in place of tables."""
+    file = {key: given[key] for key in Source.model_fields if key in given and key != "population"}
+    roles = {one.name: given[one.name] for one in fields(Roles) if one.name in given}
+    recipe = Recipe.model_construct(
+        source=_section(Source, "the source", file),
+        roles=_section(Roles, "roles", roles),
+        columns={
+            column: spec if isinstance(spec, ColumnSpec) else column_spec(column, spec)
+            for column, spec in (given.get("settings") or {}).items()
+        },
+        sample=None if given.get("sample") is None else Sampling.of(given["sample"]),
+        seed=given.get("seed"),
+        hierarchies=given.get("hierarchies") or {},
+        weights=given.get("weights") or {},
+        policies=given.get("policies") or {},
+        workload=given.get("workload"),
+        research=given.get("research"),
+    )
+    recipe._base = given.get("base") or Path()
+    return recipe
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """What checks the entries of a section, which takes as long to build as a small table to read."""
+    return TypeAdapter(kind)
+
+
+def _section(kind: Any, what: str, given: Mapping[str, Any]) -> Any:
+    """A section of a recipe made of a call's arguments, in which any sequence may stand for a list."""
+    plain = {
+        key: list(value) if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else value
+        for key, value in given.items()
+    }
+    try:
+        return _adapter(kind).validate_python(plain, strict=False)
+    except ValidationError as error:
+        raise ParameterError(call_sentence(error.errors(include_url=False)[0], what)) from None
+
+
+def _coded(recipe: Recipe, frame: pl.DataFrame, backend: Any, population: Any) -> Table:
+    """The table of the rows of a source."""
+    source, specs = recipe.source, checked_specs(recipe.columns)
+    schema = _schema(replace(recipe.roles, **settled_roles(asdict(recipe.roles), frame.columns, specs)), specs)
+    if source.path is not None and source.columns is None:
+        _refuse_headless(frame, schema, Path(source.path).name)
+    notation = Notation(decimal=source.decimal, thousands=source.thousands)
+    required = schema.released if source.missing == "drop" else ()
+    frame = prepared(as_written(frame, schema, notation), specs, schema.subject, required)
+    everybody = None if population is None else read_population(recipe, population)
+    told = Told(recipe, None if everybody is None else as_written(everybody, schema, notation))
+    frame, drawn = _drawn(frame, schema, recipe.sample, recipe.seed)
+    table = told.table(frame, schema, name=source.name if source.path is None else source.title, backend=backend)
     return drawn(table if notation.plain else table.knowing(number_form=notation.pattern))
 
 
@@ -311,18 +346,12 @@ def _drawn(
     return frame.filter(flags), lambda table: with_sample(table, sample, as_declared(others, schema))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Told:
-    """What is said of a source beside its columns' roles, as :func:`read` takes it."""
+    """What a recipe says of its source beside the columns' roles, and the population that it names."""
 
-    missing: str = "error"
-    hierarchies: Mapping[str, Any] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
-    policies: Mapping[str, Any] = field(default_factory=dict)
-    workload: Workload | Mapping[str, Any] | None = None
-    research: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Recipe
     population: pl.DataFrame | None = None
-    base: Path | None = None
 
     def table(
         self,
@@ -351,7 +380,7 @@ class Told:
     ) -> Table:
         frame = as_declared(frame, schema)
         taking_part = self._taking_part(frame, schema)
-        refuse_undeclared_dates(taking_part, schema, self.hierarchies)
+        refuse_undeclared_dates(taking_part, schema, self.recipe.hierarchies)
         made = self._trees(taking_part, often)
         everybody = None
         if self.population is not None:
@@ -360,47 +389,45 @@ class Told:
             everybody = as_declared(everybody, Schema(quasi=list(schema.quasi), specs=schema.specs))
             built = [column for column, entry in made.items() if callable(entry) and column in schema.quasi]
             made |= {column: wider(made[column], everybody[column]) for column in built}  # type: ignore[arg-type]
+        missing, weights = self.recipe.source.missing, self.recipe.weights
         table = build_table(
-            frame, schema, hierarchies=made, missing=self.missing, name=name, backend=backend, weights=self.weights
+            frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights
         )
-        policies = self._policies()
-        table = set_workload(set_policies(table, policies), _workload(self.workload, self.base))
-        table = table.knowing(research=_research(self.research, table, self.base))
+        table = set_workload(set_policies(table, policies_of(self.recipe)), self._workload())
+        table = table.knowing(research=self._research(table))
         return table if everybody is None else with_population(table, everybody)
 
     def _taking_part(self, frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
         """The rows without those that are dropped, which decide nothing: not how others are read either."""
-        if self.missing != "drop":
+        if self.recipe.source.missing != "drop":
             return frame
         return frame.drop_nulls([name for name in schema.released if name in frame.columns])
 
     def _trees(self, frame: pl.DataFrame, often: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
         """Hierarchies by column, of the rows that take part."""
         return {
-            column: _hierarchy(column, entry, self.base, frame, often.get(column))
-            for column, entry in self.hierarchies.items()
+            column: _hierarchy(column, entry, self.recipe.base, frame, often.get(column))
+            for column, entry in self.recipe.hierarchies.items()
         }
-
-    def _policies(self) -> dict[str, Any]:
-        return {column: load_policy(column, entry, self.base) for column, entry in self.policies.items()}
 
     def problems(self, frame: pl.DataFrame, schema: Schema) -> list[ShoalError]:
         """Everything for which some rows would be refused, where :meth:`table` stops at the first."""
         frame, found = as_declared(all_told(frame), schema), list[ShoalError]()
         taking_part = self._taking_part(frame, schema)
         try:
-            refuse_undeclared_dates(taking_part, schema, self.hierarchies)
+            refuse_undeclared_dates(taking_part, schema, self.recipe.hierarchies)
         except ShoalError as error:
             found.append(error)
-        trees = self._trees(taking_part, {}) if set(self.hierarchies) <= set(frame.columns) else {}
-        found += building_problems(frame, schema, trees, self.missing, self.weights)
+        missing, weights = self.recipe.source.missing, self.recipe.weights
+        trees = self._trees(taking_part, {}) if set(self.recipe.hierarchies) <= set(frame.columns) else {}
+        found += building_problems(frame, schema, trees, missing, weights)
         if found:
             return found
-        table = build_table(frame, schema, hierarchies=trees, missing=self.missing, weights=self.weights)
+        table = build_table(frame, schema, hierarchies=trees, missing=missing, weights=weights)
         steps: list[Callable[[], Any]] = [
-            *(partial(self._with_policy, table, column) for column in self.policies),
-            lambda: set_workload(set_policies(table, self._policies()), _workload(self.workload, self.base)),
-            lambda: _research(self.research, table, self.base),
+            *(partial(self._with_policy, table, column) for column in self.recipe.policies),
+            lambda: set_workload(set_policies(table, policies_of(self.recipe)), self._workload()),
+            lambda: self._research(table),
         ]
         for step in steps:
             try:
@@ -410,66 +437,84 @@ class Told:
         return found
 
     def _with_policy(self, table: Table, column: str) -> None:
-        set_policies(table, {column: load_policy(column, self.policies[column], self.base)})
+        set_policies(table, {column: _policy(self.recipe, column)})
+
+    def _workload(self) -> Workload | None:
+        """The workload, its file of queries read: one a line, without blank lines and those that begin with ``#``."""
+        given = _entries(self.recipe.workload)
+        if given is None or isinstance(given, Workload):
+            return given
+        for key in given:
+            choice("the workload", "key", key, WorkloadSettings.model_fields)
+        queries = given.get("queries", ())
+        if isinstance(queries, str | Path):
+            path = self.recipe.resolve(queries)
+            try:
+                lines = path.read_text("utf-8-sig").splitlines()
+            except (OSError, UnicodeDecodeError):
+                raise InputError(
+                    f"The file of queries '{path}' cannot be read as UTF-8 text: check the path."
+                ) from None
+            queries = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        return Workload(**{**given, "queries": queries})
+
+    def _research(self, table: Table) -> dict[str, Any]:
+        """Parameters of the research value, its file of values read."""
+        given = _entries(self.recipe.research) or {}
+        for key in given:
+            choice("research values", "key", key, ResearchSettings.model_fields)
+        found = {key: value for key, value in given.items() if key != "values"}
+        if given.get("values") is not None:
+            file = read_values(self.recipe.resolve(given["values"]), table.quasi)
+            twice = [name for name in found.get("rv", {}) if name in file]
+            if twice:
+                raise ParameterError(
+                    f"The values of '{twice[0]}' stand both in 'rv' and in the file: keep one of them."
+                )
+            found["rv"] = {**found.get("rv", {}), **file}
+        return found
 
 
-def read_population(
-    given: Any, base: Path | None, how: dict[str, Any], unpack_limit: int = UNPACK_LIMIT
-) -> pl.DataFrame:
-    """The people that a source was drawn from, as a file or a frame."""
+def _entries(given: Any) -> Any:
+    """What a section of a recipe says, as a mapping; Python callers give mappings and objects in its place."""
+    return given.model_dump(exclude_defaults=True, by_alias=True) if isinstance(given, Section) else given
+
+
+def policies_of(recipe: Recipe) -> dict[str, Any]:
+    """The policies of a recipe, with the files that they name read in their place."""
+    return {column: _policy(recipe, column) for column in recipe.policies}
+
+
+def _policy(recipe: Recipe, column: str) -> Any:
+    return load_policy(column, _entries(recipe.policies[column]), recipe.base)
+
+
+def told_by(recipe: Recipe) -> Told:
+    """What a recipe says of its source, for engines that make the table of its rows themselves."""
+    given = recipe.source.population
+    return Told(recipe, None if given is None else read_population(recipe, given))
+
+
+def read_population(recipe: Recipe, given: Any) -> pl.DataFrame:
+    """The people that a source was drawn from, as a file, read like the source, or as a frame."""
     if isinstance(given, str | Path):
-        return read_frame(_under(base, given), columns=None, unpack_limit=unpack_limit, **how)
-    return normalise(to_polars(given)[0], "the population", how["missing_markers"])
+        how = recipe.source.model_copy(update={"columns": None, "sheet": None})
+        return read_file(how, recipe.resolve(given))
+    return normalise(to_polars(given)[0], "the population", recipe.source.missing_markers)
 
 
-def _workload(given: Workload | Mapping[str, Any] | None, base: Path | None) -> Workload | None:
-    """A workload, its file of queries read: one a line, without blank lines and those that begin with ``#``."""
-    if given is None or isinstance(given, Workload):
-        return given
-    known = [one.name for one in fields(Workload)]
-    for key in given:
-        choice("the workload", "key", key, known)
-    queries = given.get("queries", ())
-    if isinstance(queries, str | Path):
-        path = _under(base, queries)
-        try:
-            lines = path.read_text("utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError):
-            raise InputError(f"The file of queries '{path}' cannot be read as UTF-8 text: check the path.") from None
-        queries = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return Workload(**{**given, "queries": queries})
-
-
-def _research(given: Mapping[str, Any], table: Table, base: Path | None) -> dict[str, Any]:
-    """Parameters of the research value, its file of values read."""
-    for key in given:
-        choice("research values", "key", key, _RESEARCH)
-    found = {key: value for key, value in given.items() if key != "values"}
-    if given.get("values") is not None:
-        file = read_values(_under(base, given["values"]), table.quasi)
-        twice = [name for name in found.get("rv", {}) if name in file]
-        if twice:
-            raise ParameterError(f"The values of '{twice[0]}' stand both in 'rv' and in the file: keep one of them.")
-        found["rv"] = {**found.get("rv", {}), **file}
-    return found
-
-
-def _refuse_headless(frame: pl.DataFrame, schema: Schema, source: Any) -> None:
+def _refuse_headless(frame: pl.DataFrame, schema: Schema, file: str) -> None:
     """Refuse a file that has none of the columns that were named: its first row may be no header, but somebody's."""
     named = schema.roles()
     if len(named) > 1 and not any(name in frame.columns for name in named):
         raise SchemaError(
-            f"'{Path(source).name}' has none of the columns that the roles name: if its first row is no header, give "
+            f"'{file}' has none of the columns that the roles name: if its first row is no header, give "
             "their names, as 'columns' under [source] or by --columns."
         )
 
 
-def _under(base: Path | None, path: str | Path) -> Path:
-    return Path(path) if base is None else base / path
-
-
 def _hierarchy(
-    column: str, entry: Any, base: Path | None, frame: pl.DataFrame, often: Mapping[str, int] | None
+    column: str, entry: Any, base: Path, frame: pl.DataFrame, often: Mapping[str, int] | None
 ) -> Hierarchy | Callable[[list[str]], Hierarchy]:
     """A hierarchy, or how to build it once the column's values are known."""
     if isinstance(entry, Hierarchy):
@@ -477,9 +522,9 @@ def _hierarchy(
     if isinstance(entry, list | tuple):
         return Hierarchy.from_rows(column, entry)
     if isinstance(entry, str | Path):
-        entry = str(_under(base, entry))
+        entry = str(base / entry)
     elif isinstance(entry, Mapping) and "path" in entry:
-        entry = {**entry, "path": str(_under(base, entry["path"]))}
+        entry = {**entry, "path": str(base / entry["path"])}
     if isinstance(entry, Mapping) and {"rare", "quantiles"} & set(entry) and column in frame.columns:
         found = Counter(canonical_text(frame[column]).drop_nulls().to_list()) if often is None else often
         return lambda values: build(column, entry, values, counts=_counts(values, found))

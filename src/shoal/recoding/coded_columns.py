@@ -213,7 +213,6 @@ def dates_of(frame: pl.DataFrame, schema: Schema, name: str) -> pl.Series:
 def _shifted(batch: Batch, schema: Schema, name: str, key: bytes) -> pl.Series:
     assert schema.subject is not None
     frame = pl.DataFrame([batch.as_read(column) for column in dict.fromkeys((name, schema.subject))])
-    shift, source = schema.spec(name).shift, frame[name].dtype
-    assert shift is not None
+    shift, source = schema.shift_of(name), frame[name].dtype
     moved = shift_dates(dates_of(frame, schema, name), frame[schema.subject], key, days=shift["days"])
     return moved.dt.strftime("%Y-%m-%d") if source == pl.String else moved.cast(source)

@@ -15,22 +15,19 @@ import polars as pl
 import tomlkit
 
 from shoal.algorithms.base import Algorithm
-from shoal.data.derive import changes
 from shoal.data.domain import History
 from shoal.data.keys import Keys
 from shoal.data.rows import in_memory
-from shoal.data.sampling import Sampling
 from shoal.data.table import Table
 from shoal.engines.base import Capability, OpenRows
 from shoal.grammar import as_list, as_made
-from shoal.io.batches import Batches, DrawnBatches, PreparedBatches, draw_batches, open_batches
+from shoal.io.batches import Batches, DrawnBatches, PreparedBatches, draw_batches
 from shoal.io.copies import compare_copies
-from shoal.io.databases import Relation
 from shoal.models.base import Model
 from shoal.recipe.fields import memory_bytes
 from shoal.recipe.profiles import refuse_unfit
 from shoal.recipe.recipe import Recipe, load_recipe, parse_recipe
-from shoal.recipe.source import Told, read, read_population, schema_of, settled
+from shoal.recipe.source import open_source, read_table, schema_of, settled, told_by
 from shoal.recoding.publish import Output
 from shoal.recoding.secrets import Secret, SecretKey, by_column
 from shoal.registry import VERSION, load, make, names
@@ -208,8 +205,8 @@ def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[Any]:
     with source_of(recipe) as source:
         if recipe.sample is not None and isinstance(source, Batches | PreparedBatches):
             progress("drawing a sample")
-            how, roles = Sampling(**recipe.sample.model_dump()), settled(recipe).roles
-            source = draw_batches(source, how, keys, subject=roles.subject, key=roles.key)
+            roles = settled(recipe).roles
+            source = draw_batches(source, recipe.sample, keys, subject=roles.subject, key=roles.key)
         with opened_on(recipe, source, keys, progress) as rows:
             yield rows
 
@@ -217,7 +214,7 @@ def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[Any]:
 @contextmanager
 def opened_on(recipe: Recipe, source: Any, keys: Keys, progress: Progress) -> Iterator[Any]:
     """Open rows on an opened source."""
-    schema, told = schema_of(recipe), cache(partial(_told, recipe, _how(recipe)))
+    schema, told = schema_of(recipe), cache(partial(told_by, recipe))
 
     def build(frame: pl.DataFrame, *given: Any, **settings: Any) -> Table:
         return told().table(frame, *given, **settings)
@@ -251,77 +248,20 @@ def engine_of(recipe: Recipe) -> Any:
 def source_of(recipe: Recipe) -> Iterator[Any]:
     """Where the rows are, as the engine of a recipe takes them: a table, or what is read batch by batch."""
     if Capability.ARRAYS in load("engine", recipe.engine.name).capabilities:
-        yield read_recipe_source(recipe)
+        yield read_table(recipe)
     elif recipe.engine.name == CLUSTER:
         from shoal.release.spark import spark_source
 
         with spark_source(recipe) as frame:
             yield frame
     else:
-        yield _source(recipe, _how(recipe))
-
-
-def read_recipe_source(recipe: Recipe) -> Table:
-    """The table a recipe names, coded."""
-    source, roles = recipe.source, recipe.roles
-    table = read(
-        source.file,
-        name=source.name, columns=source.columns, separator=source.separator, sheet=source.sheet,
-        encoding=source.encoding, decimal=source.decimal, thousands=source.thousands,
-        unpack_limit=source.unpack_limit,
-        missing_markers=source.missing_markers, missing=source.missing, population=source.population,
-        sample=None if recipe.sample is None else recipe.sample.model_dump(),
-        seed=recipe.seed, base=recipe.base, weights=recipe.weights,
-        workload=None if recipe.workload is None else recipe.workload.model_dump(),
-        research=None if recipe.research is None else recipe.research.model_dump(exclude_defaults=True),
-        hierarchies=recipe.hierarchies,
-        policies={name: entry.model_dump(by_alias=True) for name, entry in recipe.policies.items()},
-        settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
-        **roles.model_dump(),
-    )  # fmt: skip
-    refuse_unfit(recipe, table)
-    return table
-
-
-def _how(recipe: Recipe) -> dict[str, Any]:
-    """How files are read."""
-    source = recipe.source
-    return {
-        "separator": source.separator, "encoding": source.encoding, "missing_markers": source.missing_markers
-    }  # fmt: skip
-
-
-def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | PreparedBatches | Relation:
-    """Where the rows are: in files or in a database."""
-    source = recipe.source
-    specs = schema_of(recipe).specs
-    if source.url is None:
-        scratch = None if recipe.engine.scratch is None else recipe.resolve(recipe.engine.scratch)
-        batches = open_batches(source.file, base=recipe.base, columns=source.columns, scratch=scratch, **how)
-        return PreparedBatches(batches, specs) if changes(specs) else batches
-    return Relation(
-        url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers,
-        target=recipe.output.table,
-    )  # fmt: skip
+        yield open_source(recipe)
 
 
 def memory_of(recipe: Recipe) -> int:
     """Bytes that a recipe lets its engine take."""
     given = recipe.engine.memory
     return MEMORY if given is None else memory_bytes(given)
-
-
-def _told(recipe: Recipe, how: dict[str, Any]) -> Told:
-    population = recipe.source.population
-    return Told(
-        missing=recipe.source.missing,
-        hierarchies=recipe.hierarchies,
-        weights=recipe.weights,
-        policies={name: entry.model_dump(by_alias=True) for name, entry in recipe.policies.items()},
-        research={} if recipe.research is None else recipe.research.model_dump(exclude_defaults=True),
-        population=None if population is None else read_population(population, recipe.base, how),
-        base=recipe.base,
-    )
 
 
 # ----------------------------------------

@@ -281,8 +281,8 @@ def _released_column(
         found = plain | {"cells": "value", "coded": released.coded[name]}
         if entry["role"] == "sensitive" and not domain.schema.spec(name).non_answers:
             found["answers"] = True
-        shift = domain.schema.spec(name).shift
-        return found if shift is None else found | {"type": "date", "days": shift["days"]}
+        shift = domain.schema.shift_of(name)
+        return found | {"type": "date", "days": shift["days"]} if shift else found
     if entry["role"] == "sensitive" and name in released.changed and entry["cells"] == "value":
         return entry | {"cells": "label"}
     if entry["role"] != "quasi" or released.made.generalises:

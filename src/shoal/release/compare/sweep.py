@@ -16,9 +16,10 @@ from shoal.data.workload import Workload
 from shoal.errors import InternalError, ParameterError, RecipeError
 from shoal.kernels.cores import use_cores
 from shoal.recipe.recipe import Recipe
+from shoal.recipe.source import read_table
 from shoal.release.compare.points import Outcome, Point
 from shoal.release.compare.source import Scene
-from shoal.release.entry import anonymize, anonymize_table, read_recipe_source
+from shoal.release.entry import anonymize, anonymize_table
 from shoal.release.prepare import Progress as run_Progress
 from shoal.release.prepare import silent
 from shoal.results import Release
@@ -143,7 +144,7 @@ def workload_gain(table: Table, *, learners: tuple[str, ...] = _LEARNERS, **opti
 
 def recipe_gain(recipe: Recipe, release: Release, *, progress: run_Progress = silent) -> list[Gain]:
     """The same of a recipe and its release, which is made once more without the workload."""
-    table = read_recipe_source(recipe)
+    table = read_table(recipe)
     if table.domain.workload is None:
         raise RecipeError("The recipe has no [workload] to gain by: add one.")
     plain = anonymize_table(recipe, table.knowing(workload=None), progress=progress)

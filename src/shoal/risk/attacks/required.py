@@ -50,8 +50,8 @@ def attack_release(released: Released, keys: Keys) -> Measured:
         telling["W-TRAJECTORY"] = figures[-1].sentence
     if released.table.schema.shifted:
         figures.append(_gaps(released))
-        specs = [released.table.schema.spec(name) for name in released.table.schema.shifted]
-        limit = min(spec.shift["gap_limit"] for spec in specs if spec.shift is not None)
+        schema = released.table.schema
+        limit = min(schema.shift_of(name)["gap_limit"] for name in schema.shifted)
         if figures[-1].value > limit:
             telling.setdefault("W-TRAJECTORY", figures[-1].sentence)
     return Measured(figures=figures, telling=telling, notes=own.notes)
