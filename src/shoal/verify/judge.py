@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.manifest import Claims, across_targets
+from shoal.verify.manifest import across_targets
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check, Verdict
 from shoal.verify.terms.base import limit, size_asked, term_of
 

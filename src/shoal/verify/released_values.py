@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.cells import ENDS, Cells, Inputs
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_schema import Claims, Column
 from shoal.verify.report import Check
 from shoal.verify.terms.base import size_asked
 
@@ -119,7 +119,8 @@ def _open_labels(column: Column) -> bool:
 
 def _fractions(column: Column) -> bool:
     """Whether a builder's own parameters are no whole numbers."""
-    return any(number != int(number) for number in _numbers(column.builder))
+    told = {} if column.builder is None else column.builder.model_dump(exclude_unset=True)
+    return any(number != int(number) for number in _numbers(told))
 
 
 def _numbers(value: object) -> list[float]:
