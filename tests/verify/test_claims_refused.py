@@ -309,3 +309,9 @@ def test_a_coded_column_keeps_its_hierarchy_to_itself() -> None:
     assert read(coded, {"name": "t-closeness", "t": 1, "distance": "hierarchical", "on": "s"}, **form).models
     ordinal = [EXACT, SENSITIVE | {"coded": "graded", "type": "ordinal"}]
     assert read(ordinal, **form).columns[1].order is None
+
+
+@pytest.mark.parametrize("sets", [[], [["q"]], [["q"], []], [["q"], ["s"]]])
+def test_sets_of_quasi_identifiers_are_several_and_all_of_them(sets: Any) -> None:
+    message = "The manifest's 'quasi_sets' must be two or more, and together all of its quasi-identifiers."
+    refused(message, [QUASI, QUASI | {"name": "r"}, SENSITIVE], quasi_sets=sets)

@@ -252,8 +252,8 @@ class Column(Strict):
     type: Literal["numeric", "date", "ordinal", "categorical"]
     cells: Literal["interval", "label", "set", "value", "bounds", "representative", "items"]
     columns: Annotated[Texts, _only(cells=("bounds",))] = ()
-    null: Annotated[Literal["*"] | None, _only(cells=("bounds", "representative"))] = None
-    several: Annotated[str | None, _only(cells=("set", "interval", "items"))] = None
+    null: Annotated[Given[Literal["*"]], _only(cells=("bounds", "representative"))] = None
+    several: Annotated[Given[str], _only(cells=("set", "interval", "items"))] = None
     prepared: Annotated[list[str], AfterValidator(_techniques)] = []
     hierarchy: Annotated[Any, PlainValidator(_hierarchy)] = None
     whole: Annotated[bool, BeforeValidator(_described)] = False
@@ -537,7 +537,7 @@ class Claims(Strict):
         where = "The manifest's 'quasi_sets'"
         every = {name for one in self.sets for name in one} == {column.name for column in self.role("quasi")}
         told = len(self.sets) > 1 and all(self.sets) and every
-        yield bool(self.sets) and not told, f"{where} must be two or more, and together all of its quasi-identifiers."
+        yield "sets" in self.model_fields_set and not told, f"{where} must be two or more, and together all of its quasi-identifiers."
         yield bool(self.sets) and self.made != "generalised", f"{where} are for generalised releases."
         where = "The manifest's 'across_classes'"
         yield bool(self.across) and not self.people, f"{where} are claimed, and people are not counted."
