@@ -44,7 +44,7 @@ def across_targets(claims: Claims) -> list[tuple[str, ...]]:
     every = [(column.name,) for column in claims.role("sensitive")]
     found: list[tuple[str, ...]] = []
     for model in claims.models:
-        if term_of(model).left is not None:
+        if term_of(model).asks_left:
             on = model.get("on")
             found += every if on is None else [(on,) if isinstance(on, str) else tuple(on)]
     return list(dict.fromkeys(found)) if claims.made in _CLASSED else []

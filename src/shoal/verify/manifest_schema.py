@@ -255,12 +255,12 @@ class Column(Strict):
     null: Annotated[Given[Literal["*"]], _only(cells=("bounds", "representative"))] = None
     several: Annotated[Given[str], _only(cells=("set", "interval", "items"))] = None
     prepared: Annotated[list[str], AfterValidator(_techniques)] = []
-    hierarchy: Annotated[Any, PlainValidator(_hierarchy)] = None
+    hierarchy: Annotated[Sequence[Sequence[Any]] | None, PlainValidator(_hierarchy)] = None
     whole: Annotated[bool, BeforeValidator(_described)] = False
     builder: Annotated[Given[_Builder], BeforeValidator(_described)] = None
     order: Annotated[Texts | None, _only(type=("ordinal",))] = None
-    domain: Annotated[Any, PlainValidator(_domain), _only(type=("numeric", "date"))] = None
-    policy: Annotated[Any, PlainValidator(_policy)] = None
+    domain: Annotated[tuple[float, float] | None, PlainValidator(_domain), _only(type=("numeric", "date"))] = None
+    policy: Annotated[Policy | None, PlainValidator(_policy)] = None
     non_answers: Annotated[Texts, _only(role=("sensitive",))] = ()
     coded: Given[Literal["graded", "mapping", "token", "shifted"]] = None
     days: Annotated[Given[int], _only(coded=("shifted",))] = None
@@ -537,7 +537,10 @@ class Claims(Strict):
         where = "The manifest's 'quasi_sets'"
         every = {name for one in self.sets for name in one} == {column.name for column in self.role("quasi")}
         told = len(self.sets) > 1 and all(self.sets) and every
-        yield "sets" in self.model_fields_set and not told, f"{where} must be two or more, and together all of its quasi-identifiers."
+        yield (
+            "sets" in self.model_fields_set and not told,
+            f"{where} must be two or more, and together all of its quasi-identifiers.",
+        )
         yield bool(self.sets) and self.made != "generalised", f"{where} are for generalised releases."
         where = "The manifest's 'across_classes'"
         yield bool(self.across) and not self.people, f"{where} are claimed, and people are not counted."

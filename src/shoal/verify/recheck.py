@@ -68,10 +68,10 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
     if term.rows_first and all(column.coded is None for column in columns):
         verdict = judge(slot, facts)
         return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
-    if term.necessary is None or slot.side == "history":
-        return None
     known = Known(facts, Sample(facts, slot.names, slot.side))
-    passes = term.necessary(slot.model, known)
+    passes = None if slot.side == "history" else term.necessary(slot.model, known)
+    if passes is None:
+        return None
     if term.valued and not term.together:  # which leaves out what has no answer one attribute at a time
         passes |= known.most == 0
     failing = facts.classes.sizes[~passes]
