@@ -35,6 +35,9 @@ _SHARED, _SOME = 9 * math.log(10), 5.0
 # Numbers of so many digits that are spread evenly over all numbers of that length.
 _DIGITS, _EVEN, _EVEN_LIMIT, _EVENLY = 5, 50, 1.36, 0.15
 _NEARLY = 0.95
+# So many digits no measurement has; of two lengths at most, as leading zeros or area codes make them.
+_LONG, _MOSTLY, _ROUND = 9, 0.8, 0.1
+_DIALLED = r"^0\d{5,}$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _YEAR = r"(1[89]|20)\d\d"
 # Dates, months and times, alone or with a time behind; spans of years.
@@ -52,6 +55,8 @@ _DIGIT_OR_MAIL = r"[\d@]"
 # A serial number within a year, and two numbers beside each other, such as a blood pressure or a score.
 _OF_YEAR = rf"^{_YEAR} ?[/–-] ?\d+$|^\d+ ?[/–-] ?{_YEAR}$"
 _RATIO = r"^\d{1,4}([.,]\d+)? ?[/x:–-] ?\d{1,4}([.,]\d+)?$"
+# Days with a time behind as one number, and seconds or milliseconds since 1970, of 1998 to 2036.
+_TIMED = rf"^{_YEAR}(0[1-9]|1[0-2])([0-2]\d|3[01])([01]\d|2[0-3])[0-5]\d([0-5]\d)?$|^(9|1\d|20)\d{{8}}(\d{{3}})?$"
 _YEARS = (1800, 2100)
 _DATED = r"^\d{4}-\d\d-\d\d"
 
@@ -120,10 +125,20 @@ def _are_numbers(cells: pl.Series, shared: float, level: float) -> bool:
     lengths = whole.str.len_chars()
     if lengths.n_unique() == 1 and lengths[0] > 1 and whole.str.starts_with("0").any():
         return True
+    if _most(whole, _DIALLED) or _are_long(whole, lengths):
+        return True
     numbers = np.unique(whole.cast(pl.Int64, strict=False).drop_nulls().to_numpy())
     if len(numbers) < FEWEST or _are_dates(numbers):
         return False
     return _avoid_each_other(numbers, shared, level) or _fill_evenly(numbers)
+
+
+def _are_long(whole: pl.Series, lengths: pl.Series) -> bool:
+    """Whether whole numbers have more digits than measurements, as telephones do, or numbers that begin with a date."""
+    common = lengths.value_counts(sort=True)["count"].head(2).sum()
+    if common < _NEARLY * whole.len() or float((lengths >= _LONG).mean()) < _MOSTLY:  # type: ignore[arg-type]
+        return False
+    return float(whole.str.ends_with("00").mean()) < _ROUND and not _most(whole, _TIMED)  # type: ignore[arg-type]
 
 
 def _are_dates(numbers: np.ndarray) -> bool:
