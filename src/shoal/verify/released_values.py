@@ -1,6 +1,8 @@
-"""Whether types, ends of intervals, members of sets and labels follow from released rows.
+"""The rule of what may be published: it follows from released rows, the recipe and public files only.
 
-Values that only suppressed people have must not decide what is published about others.
+Values that only suppressed people have must not decide what is published about others. Here are types of columns, ends
+of intervals, members of sets and labels of fractions; labels that a manifest may show of a hierarchy or of sensitive
+ranges are in `verify/hierarchies.py`, which needs them in the re-check as well.
 """
 
 from __future__ import annotations
