@@ -11,7 +11,7 @@ import pytest
 
 from shoal.verify.cells import outside_domain, parse_ends, parse_set, parse_text, read_cells, split_cells
 from shoal.verify.coverage import uncovered
-from shoal.verify.manifest_schema import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.values import canonical, encode, group_rows, read_values
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify.manifest import read_claims
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from tests.verify.cases import manifest
 
 SENSITIVE = {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"}

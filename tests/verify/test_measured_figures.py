@@ -9,7 +9,8 @@ import pytest
 
 from shoal.verify.checks import _is_interval, _is_share, _paired, _problem, wilson
 from shoal.verify.figures import Counted, Template, drawn_rows, wanted_figures
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 
 COUNTED = Counted(
     everybody=40, alone=0.25, rows=40, answers={"s": (38, 38)}, commonest={"s": 0.5}, single={"s": 0.1},

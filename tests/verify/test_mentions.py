@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from shoal.verify import mentions as mentions_of
-from shoal.verify.manifest_schema import Column, Manifest
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Manifest
 from shoal.verify.mentions import Described, Mention, figures, manifest_mentions, page_mentions, phrase, phrases
 
 AGE = {"name": "age", "type": "numeric"}

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from shoal.verify.manifest_schema import Claims, Column, Counted
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims, Counted
 from shoal.verify.report import Check
 from shoal.verify.wording import check_words, needed_codes, not_protected, statement
 

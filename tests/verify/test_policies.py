@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.errors import VerificationError
 from shoal.release.run import verify_release
-from shoal.verify.manifest_schema import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.policies import Layout, Policy, exact, lay_out, read_policy
 from shoal.verify.values import canonical
 

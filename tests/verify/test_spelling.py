@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from shoal.recoding.cell_text import format_interval, format_set
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check
 from shoal.verify.spelling import check_spelling
 

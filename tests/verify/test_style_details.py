@@ -12,7 +12,7 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify.cells import Inputs, read_cells
 from shoal.verify.coverage import cell_texts, exact_texts, misrepresented, value_texts
-from shoal.verify.manifest_schema import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.values import Held, encode, read_values
 from tests.verify.test_cells import column
 

@@ -10,7 +10,8 @@ from shoal.errors import ParameterError
 from shoal.recoding.kinds import named
 from shoal.registry import load, make, names
 from shoal.release.manifest import statement as described
-from shoal.verify.manifest_schema import Claims, Column, Counted
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims, Counted
 from shoal.verify.wording import needed_codes, statement
 
 MODELS: dict[str, dict[str, Any]] = {

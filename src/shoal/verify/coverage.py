@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.cells import Cells, read_cells
-from shoal.verify.manifest_schema import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.values import MISSING, STAR, Held, Values, canonical, encode
 
 # ----------------------------------------

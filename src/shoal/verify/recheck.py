@@ -33,7 +33,8 @@ from shoal.verify.facts import Facts, Sample
 from shoal.verify.hierarchies import check_labels, shown_columns
 from shoal.verify.judge import Slot, attest_across, judge, slots, verdict_check
 from shoal.verify.manifest import read_claims
-from shoal.verify.manifest_schema import ClaimedClasses, ClaimedVerdict, Claims, lacks
+from shoal.verify.manifest_schema import ClaimedClasses, ClaimedVerdict, Claims
+from shoal.verify.manifest_sentences import lacks
 from shoal.verify.report import Check, GateReport, Verdict
 from shoal.verify.spelling import check_spelling
 from shoal.verify.tally import BATCH, Numbering, Standing

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.cells import ENDS, Cells, Inputs
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check
 from shoal.verify.terms.base import size_asked
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from shoal.verify.counts import Known
     from shoal.verify.facts import Facts, Sample
-    from shoal.verify.manifest_schema import Claims, Column
+    from shoal.verify.manifest_column import Column
+    from shoal.verify.manifest_schema import Claims
     from shoal.verify.report import Outcome
 
 Model = Mapping[str, Any]

@@ -11,7 +11,8 @@ import polars as pl
 from shoal.errors import VerificationError
 from shoal.verify.counts import Known, largest_allowed
 from shoal.verify.facts import Attribute, Facts, Histogram, Sample
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import TOLERANCE, Outcome, at_most
 from shoal.verify.terms.base import Model, Term, not_negative, one_of, positive
 from shoal.verify.values import canonical

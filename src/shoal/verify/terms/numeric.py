@@ -9,7 +9,8 @@ import polars as pl
 
 from shoal.verify.counts import Known, possible_shares
 from shoal.verify.facts import Attribute, Facts, Histogram, Sample
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Outcome, at_least, at_most
 from shoal.verify.terms.base import Model, Term, count, flag, from_one, not_negative
 from shoal.verify.values import MISSING, canonical, distinct

@@ -11,7 +11,8 @@ import polars as pl
 from shoal.errors import VerificationError
 from shoal.verify.counts import Known
 from shoal.verify.facts import Sample
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Outcome, at_most
 from shoal.verify.terms.base import Model, Term, count, positive_share
 from shoal.verify.values import canonical

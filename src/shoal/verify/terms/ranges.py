@@ -11,7 +11,8 @@ import polars as pl
 
 from shoal.verify.counts import Known, possible_shares
 from shoal.verify.facts import Attribute, Sample
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.policies import Layout, exact, lay_out, ranks
 from shoal.verify.report import Outcome, at_most
 from shoal.verify.terms.base import Model, Term, positive_share

@@ -16,7 +16,8 @@ from shoal.verify.classes import packed
 from shoal.verify.coverage import covered
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.hierarchies import labels, paths
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import TOLERANCE, Outcome, at_least, at_most
 from shoal.verify.terms.base import Model, Term, count, number, positive_share, share
 from shoal.verify.values import STAR, group_rows, read_values

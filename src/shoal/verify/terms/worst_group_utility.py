@@ -10,7 +10,8 @@ import polars as pl
 from shoal.verify.cells import Cells, parse_set, read_cells
 from shoal.verify.counts import Known
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.manifest_schema import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.policies import exact, ranks
 from shoal.verify.report import Outcome, at_most
 from shoal.verify.tally import Dictionary
