@@ -186,7 +186,7 @@ def test_the_gate_judges_by_the_term(site: Path, made: Path, tmp_path: Path) -> 
 
 
 def test_a_model_without_a_term_is_none(site: Path, made: Path, tmp_path: Path) -> None:
-    without = another(site, tmp_path, model=("    term: ClassVar[Term] = TERM\n", ""))
+    without = another(site, tmp_path, model=("    term: ClassVar[type[Term]] = MaxShareTerm\n", ""))
     [(code, _, err), (listing, out, warned)], _ = run(without, made, "run recipe.toml --replace", "list models")
     why = "brings no term of that name, by which it could be verified: repair or uninstall that distribution."
     assert (code, err) == (2, f"error: The model 'max-share' of shoal-example 1.0 {why}\n")

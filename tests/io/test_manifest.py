@@ -33,7 +33,7 @@ def manifest() -> dict[str, Any]:
         "columns": [{"name": "age", "role": "quasi", "type": "numeric", "cells": "interval"}],
         "models": [{"name": "k", "k": 2}],
         "verdicts": [],
-        "classes": {"count": 1, "smallest": 2, "digest": {}},
+        "classes": {"count": 1, "smallest": 2, "digest": {"quasi": "0"}},
         "acknowledged": [],
     }
 

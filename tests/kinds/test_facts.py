@@ -26,7 +26,7 @@ from shoal.recoding.kinds import (
     made_of,
     named,
 )
-from shoal.verify.manifest import KINDS as VERIFIED
+from shoal.verify.manifest_schema import KINDS as VERIFIED
 
 KINDS = [named(name) for name in registry.names("kind")]
 

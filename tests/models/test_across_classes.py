@@ -373,7 +373,7 @@ folder = "out"
 
 def test_models_that_ask_for_remaining_values_are_those_whose_terms_do() -> None:
     asking = {name for name in names("model") if _asks(load("model", name))}
-    assert asking == {name for name in names("model") if term_of({"name": name}).left is not None}
+    assert asking == {name for name in names("model") if term_of({"name": name}).asks_left}
     assert len(asking) == 12
 
 

@@ -24,7 +24,8 @@ from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.registry import make
 from shoal.verify.manifest import read_claims
-from shoal.verify.terms.size import limit, too_few
+from shoal.verify.terms.base import limit
+from shoal.verify.terms.size import too_few
 from tests.verify.cases import manifest
 
 TREE = [["1001", "10..", "*"], ["1002", "10..", "*"], ["2001", "20..", "*"]]

@@ -11,7 +11,7 @@ import pytest
 
 from shoal.verify.cells import outside_domain, parse_ends, parse_set, parse_text, read_cells, split_cells
 from shoal.verify.coverage import uncovered
-from shoal.verify.manifest import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.values import canonical, encode, group_rows, read_values
 
 
@@ -20,7 +20,7 @@ def column(cells: str, kind: str = "categorical", **changes: object) -> Column:
         "name": "q", "role": "quasi", "type": kind, "cells": cells, "hierarchy": None, "order": None,
         "domain": None, "non_answers": (),
     }  # fmt: skip
-    return Column(**(fields | changes))  # type: ignore[arg-type]
+    return Column.model_construct(**(fields | changes))  # type: ignore[arg-type]
 
 
 def covers(described: Column, cell: str, value: object) -> bool:

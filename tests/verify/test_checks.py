@@ -18,7 +18,8 @@ from shoal.verify.checks import (
     no_figures,
 )
 from shoal.verify.classes import Classes
-from shoal.verify.manifest import Claims, read_claims
+from shoal.verify.manifest import read_claims
+from shoal.verify.manifest_schema import Claims
 from tests.verify.cases import manifest
 from tests.verify.whole import check_exact, facts_of, find_classes, find_look
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.manifest import Claims, Column, read_claims
+from shoal.verify.manifest import read_claims
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from tests.verify.cases import manifest
 
 SENSITIVE = {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"}
@@ -35,7 +37,7 @@ ACCEPTED: list[dict[str, Any]] = [
     LABEL | {"hierarchy": [("a", "*")]}, LABEL | {"hierarchy": [["a", "x", "*"], [None, "y", "*"]]},
     LABEL | {"hierarchy": [[None, "x", "*"], [None, "y", "*"], [None, None, "*"]]},
     LABEL | {"hierarchy": TREE, "whole": True}, NUMBER | {"domain": ["3", "3"]}, NUMBER | {"domain": ("0", "9")},
-    NUMBER | {"domain": None}, SENSITIVE | {"domain": "whatever it is, texts have none"},
+    NUMBER | {"domain": None},
     QUASI | {"type": "numeric", "cells": "interval"}, QUASI | {"type": "date", "cells": "interval"},
     QUASI | {"type": "date", "cells": "representative"}, QUASI | {"type": "ordinal"},
     QUASI | {"type": "ordinal", "cells": "interval", "order": ["lo", "hi"]},
@@ -60,9 +62,9 @@ def test_columns_that_are_read(column: dict[str, Any]) -> None:
 
 def test_what_is_not_said_is_not_so() -> None:
     """Only the manifest makes a hierarchy whole or every code an answer, and rows made up."""
-    bare = Column("q", "quasi", "categorical", "value", None, None, None, ())
+    bare = Column.model_construct(name="q", role="quasi", type="categorical", cells="value")
     assert (bare.answers, bare.whole, bare.files) == (False, False, ("q",))
-    assert Claims((bare,), (), "drop", "shuffled", False, None).counterfeits == 0
+    assert read([EXACT]).counterfeits == 0
 
 
 def test_what_a_column_is_read_as() -> None:
@@ -81,7 +83,8 @@ def test_domains_are_numbers_or_days() -> None:
     assert read([NUMBER | {"domain": ["-1.5", "9"]}]).columns[0].domain == (-1.5, 9.0)
     assert read([NUMBER | {"domain": [0, 9]}]).columns[0].domain == (0.0, 9.0)
     assert read([NUMBER | {"type": "date", "domain": ["1970-01-02", "1970-02-01"]}]).columns[0].domain == (1.0, 31.0)
-    assert read([SENSITIVE | {"domain": ["0", "9"]}]).columns[0].domain is None
+    idle = "Column 1 of the manifest has a 'domain' that says nothing about it."
+    refused(idle, [SENSITIVE | {"domain": ["0", "9"]}])
 
 
 BOUNDS = "needs the names of two 'columns' exactly when its cells are 'bounds'."
@@ -89,10 +92,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (QUASI | {"cells": "bounds", "type": "numeric"}, BOUNDS),
     (QUASI | {"cells": "bounds", "type": "numeric", "columns": ["a"]}, BOUNDS),
     (QUASI | {"cells": "bounds", "type": "numeric", "columns": ["a", "b", "c"]}, BOUNDS),
-    (QUASI | {"columns": ["a", "b"]}, BOUNDS),
     (QUASI | {"cells": "bounds", "columns": ["a", "b"]}, "is categorical, so its cells cannot be bounds."),
     (QUASI | {"several": "[,]"}, "has several values in a cell written in a way that is not known."),
-    (EXACT | {"several": "{|}"}, "has several values in a cell written in a way that is not known."),
+    (QUASI | {"type": "numeric", "cells": "interval", "several": "{|}"},
+     "has several values in a cell written in a way that is not known."),
     (SENSITIVE | {"cells": "set"}, "is sensitive, so its cells must be of kind 'value'."),
     (SENSITIVE | {"role": "neutral", "cells": "label", "hierarchy": TREE},
      "is neutral, so its cells must be of kind 'value'."),
@@ -147,8 +150,7 @@ def test_columns_that_are_refused(column: dict[str, Any], message: str) -> None:
 
 
 def test_entries_that_are_no_columns() -> None:
-    with pytest.raises(VerificationError, match="not a JSON object"):
-        read([QUASI, 3])
+    refused("Column 2 of the manifest has no name.", [QUASI, 3])
     with pytest.raises(VerificationError, match="'days'"):
         read([NUMBER | {"type": "date", "coded": "shifted"}])
     with pytest.raises(VerificationError, match="'coded'"):
@@ -167,14 +169,14 @@ def test_entries_that_are_no_columns() -> None:
 
 @pytest.mark.parametrize("rows", [-1, 1.5, True, "3"])
 def test_rows_are_a_whole_number(rows: Any) -> None:
-    refused("The manifest's 'data.rows' must be a whole number.", [QUASI], data={"rows": rows})
+    refused("The 'data' of the manifest must give its number of rows.", [QUASI], data={"rows": rows})
 
 
 def test_rows_that_are_read() -> None:
     assert read([QUASI], data={"rows": 0}).rows == 0
     assert read([QUASI], data={"rows": 7}).rows == 7
-    assert read([QUASI], data=3).rows is None
     assert read([QUASI]).rows is None
+    refused("The 'data' of the manifest is of the wrong kind.", [QUASI], data=3)
 
 
 # Kinds
@@ -308,3 +310,9 @@ def test_a_coded_column_keeps_its_hierarchy_to_itself() -> None:
     assert read(coded, {"name": "t-closeness", "t": 1, "distance": "hierarchical", "on": "s"}, **form).models
     ordinal = [EXACT, SENSITIVE | {"coded": "graded", "type": "ordinal"}]
     assert read(ordinal, **form).columns[1].order is None
+
+
+@pytest.mark.parametrize("sets", [[], [["q"]], [["q"], []], [["q"], ["s"]]])
+def test_sets_of_quasi_identifiers_are_several_and_all_of_them(sets: Any) -> None:
+    message = "The manifest's 'quasi_sets' must be two or more, and together all of its quasi-identifiers."
+    refused(message, [QUASI, QUASI | {"name": "r"}, SENSITIVE], quasi_sets=sets)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.verify.facts import Attribute, Histogram
-from shoal.verify.manifest import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.terms.closeness import default_distance, hierarchical, kullback_leibler, nodes, ordered, places
 from tests.verify.cases import judged
 from tests.verify.test_cells import column as described

@@ -23,7 +23,8 @@ def ends(
 ) -> str:  # fmt: skip
     """What is said of a column ``q`` with these cells, beside one whose grid nobody gave."""
     entry = {"name": "q", "role": "quasi", "type": "numeric", "cells": "interval"} | column
-    claims = read_claims(manifest([entry, {**entry, "name": "r", "columns": None, "cells": "interval"}], models))
+    other = {key: value for key, value in entry.items() if key != "columns"} | {"name": "r", "cells": "interval"}
+    claims = read_claims(manifest([entry, other], models))
     case = hospital_case(
         original=pl.DataFrame({"q": values, "r": values}), grids={"q": grid} if grids is None else grids,
         subject=None if subject is None else pl.Series("who", subject), suppressed=np.array(gone, dtype=np.int64),

@@ -11,8 +11,7 @@ import pytest
 
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.manifest import read_claims
-from shoal.verify.terms.worst_group_utility import has_public_extent
-from shoal.verify.terms.worst_group_utility import judge as worst_group_utility
+from shoal.verify.terms.worst_group_utility import WorstGroupUtility, has_public_extent
 from tests.verify.cases import manifest
 from tests.verify.whole import facts_of
 
@@ -33,7 +32,7 @@ def facts(cells: list[Any], column: dict[str, Any], values: list[Any] | None, fi
 
 def spread(cells: list[Any], column: dict[str, Any], values: list[Any] | None, **options: Any) -> list[float]:
     """The share of each class, in the order of their first rows."""
-    outcome = worst_group_utility({"u": 0.5}, Sample(facts(cells, column, values, **options), (), ""))
+    outcome = WorstGroupUtility().judge({"u": 0.5}, Sample(facts(cells, column, values, **options), (), ""))
     assert outcome.judged.all()
     assert outcome.passes.tolist() == [value <= 0.5 for value in outcome.value]
     return outcome.value.tolist()
@@ -110,7 +109,7 @@ def test_columns_count_alike() -> None:
     claims = read_claims(manifest(entries, [{"name": "worst-group-utility", "u": 0.5}]))
     original = pl.DataFrame({"q": [0, 10], "r": [0, 10]})
     known = facts_of(frame, claims, original=original, origin=np.arange(2))
-    assert worst_group_utility({"u": 1}, Sample(known, (), "")).value == pytest.approx([0.75, 0.05])
+    assert WorstGroupUtility().judge({"u": 1}, Sample(known, (), "")).value == pytest.approx([0.75, 0.05])
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,8 @@ from shoal.verify.facts import Sample
 from shoal.verify.gate import gate
 from shoal.verify.manifest import read_claims
 from shoal.verify.terms import diversity
-from shoal.verify.terms.diversity import entropy, recursive_ratio
-from shoal.verify.terms.diversity import judge_distinct_l as distinct_l
-from shoal.verify.terms.numeric import input_values
-from shoal.verify.terms.numeric import judge_eps_m as eps_m
+from shoal.verify.terms.diversity import DistinctL, entropy, recursive_ratio
+from shoal.verify.terms.numeric import EpsM, input_values
 from tests.verify.cases import judged, sensitive_case
 from tests.verify.test_cells import column as described
 from tests.verify.test_distances import attribute, counted
@@ -41,7 +39,7 @@ def test_entropy_of_every_class() -> None:
 
 def test_distinct_values_of_every_class() -> None:
     model = {"name": "distinct-l", "l": 2}
-    found = distinct_l(model, sample([["a", "b"], ["a", "a"], [None], ["a", None, "b", "c"]], model))
+    found = DistinctL().judge(model, sample([["a", "b"], ["a", "a"], [None], ["a", None, "b", "c"]], model))
     assert found.value.tolist() == [2, 1, 0, 3]
     assert found.judged.tolist() == [True, True, False, True]
     assert found.passes.tolist() == [True, False, True, True]
@@ -89,7 +87,7 @@ CLASSES: list[list[Any]] = [[1, 2, 30, 31, 32], [5], [2, 2, 9, 40], [None, None]
 @pytest.mark.parametrize("relative", [False, True])
 def test_proximity_of_every_class(eps: float, relative: bool) -> None:
     model = {"name": "eps-m", "eps": eps, "m": 2, "relative": relative}
-    found = eps_m(model, sample(CLASSES, model, type="numeric"))
+    found = EpsM().judge(model, sample(CLASSES, model, type="numeric"))
     plain = [
         max(
             (sum(abs(other - own) <= (eps * abs(own) if relative else eps) for other in group) / len(group)

@@ -299,7 +299,7 @@ def test_rows_that_memory_does_not_hold_are_refused_by_every_command_that_holds_
     bomb = packed(honest, tmp_path / "bomb", pl.lit("flu").alias("disease"), 200_000)
     assert (bomb / "release.parquet").stat().st_size < 20_000
     assert read_folder(bomb)[0]["release"].height == 200_000
-    monkeypatch.setattr(folder_module, "_MOST_FOLDER", 1 << 20)
+    monkeypatch.setattr(folder_module, "_MOST", 1 << 20)
     read: list[int] = []
     collect = pl.LazyFrame.collect
     monkeypatch.setattr(pl.LazyFrame, "collect", lambda lazy, *a, **k: (read.append(1), collect(lazy, *a, **k))[1])
@@ -323,7 +323,7 @@ def test_texts_that_memory_does_not_hold_are_refused(
     """Equal texts share their bytes in the file and as they are read."""
     bomb = packed(honest, tmp_path / "bomb", pl.lit("x" * 50_000).alias("note"), 1000)
     assert read_folder(bomb)[0]["release"].height == 1000
-    monkeypatch.setattr(stored, "_MOST_STORED", 1 << 25)
+    monkeypatch.setattr(stored, "_MOST", 1 << 25)
     with pytest.raises(VerificationError, match="has texts of more than 32 MiB in 1,000 rows"):
         verify_release(bomb)
     assert "has texts of more than" in refused(bomb)

@@ -42,8 +42,9 @@ def folder(
     manifest = {
         "shoal": "1.0", "manifest": 1, "kind": "generalised", "source": None, "statement": "", "not_protected": [],
         "data": given, "report": {"file": "report.html", "sha256": sha256(report)}, "suppressed": "drop",
-        "order": "shuffled", "people": False, "models": [], "verdicts": [], "classes": {}, "acknowledged": [],
+        "order": "shuffled", "people": False, "models": [], "verdicts": [], "acknowledged": [],
         "columns": [{"name": "q", "role": "quasi", "type": "categorical", "cells": "value"}],
+        "classes": {"count": 1, "smallest": 2, "digest": {"quasi": ""}},
     }  # fmt: skip
     path.mkdir(exist_ok=True)
     for name, content in (files | {"manifest.json": json.dumps(manifest).encode()}).items():

@@ -187,10 +187,11 @@ def test_other_kinds_have_checks_of_their_own(kind: str, codes: list[str], expec
         {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"},
     ]
     columns[0] |= {"p": 1.0} if kind == "randomised" else {}
+    redrawn = {"redraw": 1} if kind == "randomised" else {}
     source = np.random.default_rng(2).permutation(12)
     case = hospital_case(
         original=original, released=original[source], source=source, n_read=12, identifiers=pl.DataFrame(),
-        manifest=manifest(columns, [], kind=kind, redraw=1, acknowledged=codes),
+        manifest=manifest(columns, [], kind=kind, acknowledged=codes, **redrawn),
     )  # fmt: skip
     names = [check.name for check in gate(case).checks]
     assert names == [*FIRST_CHECKS, *NAMES, *READ, *expected, *LAST]

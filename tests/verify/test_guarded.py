@@ -14,8 +14,7 @@ from shoal.errors import VerificationError
 from shoal.verify.facts import Sample
 from shoal.verify.gate import gate
 from shoal.verify.manifest import read_claims
-from shoal.verify.terms.personalised import breach_probabilities
-from shoal.verify.terms.personalised import judge_personalised as personalised
+from shoal.verify.terms.personalised import Personalised, breach_probabilities
 from tests.verify.cases import failed, judged, sensitive_case
 from tests.verify.whole import facts_of
 
@@ -158,7 +157,7 @@ def test_what_people_guard_is_not_known_after_the_gate() -> None:
     claims = read_claims(case.manifest)
     facts = facts_of(case.released, claims)
     with pytest.raises(VerificationError, match="^What people guard is only known at the gate.$"):
-        personalised(guarded(guard_level=0), Sample(facts, ("s",), ""))
+        Personalised().judge(guarded(guard_level=0), Sample(facts, ("s",), ""))
 
 
 def test_somebody_whose_first_class_is_not_theirs_alone() -> None:

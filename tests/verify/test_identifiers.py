@@ -42,7 +42,8 @@ def test_an_identifier_column_may_not_be_released() -> None:
         {"not_protected": ["Values of 'name' within a class."]},
         {"statement": 'no "name" is left'},
         {"acknowledged": ["W-UNMODELLED:name"]},
-        {"verdicts": [{"on": ["disease", "name"]}]},
+        {"verdicts": [
+            {"model": {}, "on": ["disease", "name"], "holds": True, "by": "rechecked", "value": 1, "limit": 1}]},
     ],
 )
 def test_the_manifest_may_not_name_an_identifier_column(changes: dict[str, Any]) -> None:

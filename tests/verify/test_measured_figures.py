@@ -9,7 +9,8 @@ import pytest
 
 from shoal.verify.checks import _is_interval, _is_share, _paired, _problem, wilson
 from shoal.verify.figures import Counted, Template, drawn_rows, wanted_figures
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 
 COUNTED = Counted(
     everybody=40, alone=0.25, rows=40, answers={"s": (38, 38)}, commonest={"s": 0.5}, single={"s": 0.1},
@@ -19,10 +20,13 @@ COUNTED = Counted(
 
 def claims_of(made: str, coded: str | None = None, role: str = "sensitive") -> Claims:
     columns = [
-        Column("q", "quasi", "categorical", "value", None, None, None, ()),
-        Column("who" if role == "pseudonym" else "s", role, "categorical", "value", None, None, None, (), coded=coded),
+        Column.model_construct(name="q", role="quasi", type="categorical", cells="value"),
+        Column.model_construct(
+            name="who" if role == "pseudonym" else "s", role=role, type="categorical", cells="value", coded=coded
+        ),
     ]
-    return Claims(tuple(columns), (), "drop", "shuffled", False, 40, made=made, kind=made)
+    told = {"suppressed": "drop", "order": "shuffled", "people": False}
+    return Claims.model_construct(columns=tuple(columns), models=(), made=made, kind=made, **told)
 
 
 def names(made: str, coded: str | None = None, role: str = "sensitive", redraw: int = 1, drawn: int = 1) -> list[str]:

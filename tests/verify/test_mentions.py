@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from shoal.verify import manifest_schema
 from shoal.verify import mentions as mentions_of
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Manifest
 from shoal.verify.mentions import Described, Mention, figures, manifest_mentions, page_mentions, phrase, phrases
 
 AGE = {"name": "age", "type": "numeric"}
@@ -98,7 +99,8 @@ def test_a_number_is_a_figure_only_where_figures_stand() -> None:
 
 def test_every_key_that_a_manifest_may_have_is_one_of_ours() -> None:
     """One that is not would be a text of somebody, and what stands under it anybody's value."""
-    assert {*manifest_schema._FIELDS, *manifest_schema._OPTIONAL, *manifest_schema._COLUMN} <= mentions_of._KEYS
+    fields = {**Manifest.model_fields, **Column.model_fields}
+    assert {field.alias or name for name, field in fields.items()} <= mentions_of._KEYS
 
 
 def test_how_records_were_perturbed_is_ours_to_say() -> None:

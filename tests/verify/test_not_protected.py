@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims, Counted
 from shoal.verify.report import Check
 from shoal.verify.wording import check_words, needed_codes, not_protected, statement
 
-QUASI = Column("age", "quasi", "numeric", "interval", None, None, None, ())
-SENSITIVE = Column("disease", "sensitive", "categorical", "value", None, None, None, ())
-JOB = replace(SENSITIVE, name="job")
-NEUTRAL = replace(SENSITIVE, name="ward", role="neutral")
-TOKEN = Column("id", "pseudonym", "categorical", "value", None, None, None, (), coded="token")
-SHIFTED = replace(SENSITIVE, name="seen", type="date", coded="shifted", days=3)
+QUASI = Column.model_construct(name="age", role="quasi", type="numeric", cells="interval")
+SENSITIVE = Column.model_construct(name="disease", role="sensitive", type="categorical", cells="value")
+JOB = SENSITIVE.model_copy(update={"name": "job"})
+NEUTRAL = SENSITIVE.model_copy(update={"name": "ward", "role": "neutral"})
+TOKEN = Column.model_construct(name="id", role="pseudonym", type="categorical", cells="value", coded="token")
+SHIFTED = SENSITIVE.model_copy(update={"name": "seen", "type": "date", "coded": "shifted", "days": 3})
 DIVERSE = {"name": "distinct-l", "l": 2}
 ALWAYS = ["Whether a person", "People who appear", "An intruder with"]
 
 
 def claims(*models: dict[str, Any], columns: tuple[Column, ...] = (QUASI, SENSITIVE), **more: Any) -> Claims:
-    fixed = {"suppressed": "drop", "order": "shuffled", "people": False, "rows": 9} | more
-    return Claims(columns=columns, models=models, **fixed)
+    fixed = {"suppressed": "drop", "order": "shuffled", "people": False, "data": Counted(rows=9)} | more
+    return Claims.model_construct(columns=columns, models=models, **fixed)
 
 
 def begun(said: Claims, *codes: str, joinable: bool = False) -> list[str]:

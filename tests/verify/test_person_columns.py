@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.dependence import Dependence, is_assigned
+from shoal.verify.assigned_values import is_assigned
+from shoal.verify.dependence import Dependence
 from shoal.verify.person_columns import PersonColumns, PersonRoles
 from shoal.verify.values import Coded
 from tests.conftest import many

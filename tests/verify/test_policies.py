@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.errors import VerificationError
 from shoal.release.entry import verify_release
-from shoal.verify.manifest import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.policies import Layout, Policy, exact, lay_out, read_policy
 from shoal.verify.values import canonical
 
@@ -92,7 +92,7 @@ def test_forms_that_are_refused(message: str, given: Any, kind: str, hierarchy: 
 
 def laid_out(values: list[str | None], given: Any, kind: str = "numeric", **column: Any) -> Layout:
     fields: dict[str, Any] = {"hierarchy": None, "order": None, "domain": None, "non_answers": ()} | column
-    entry = Column("s", "sensitive", kind, "value", **fields)
+    entry = Column.model_construct(name="s", role="sensitive", type=kind, cells="value", **fields)
     texts, numbers = canonical(pl.Series(values, dtype=pl.String), kind)
     return lay_out(read(given, kind, entry.hierarchy), entry, texts, numbers)
 

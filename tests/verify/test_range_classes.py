@@ -47,31 +47,31 @@ def test_every_class_equals_plain_loops(drawn: Any) -> None:
     classes, own, column = drawn
     everything = [value for group in classes for value in group]
     width = max(everything) - min(everything)
-    found = ranges.range_diversity({"p": 1.0}, sample(classes, column)).value
+    found = ranges.RangeDiversity().judge({"p": 1.0}, sample(classes, column)).value
     assert found == pytest.approx([close_pairs(group, own, width) for group in classes], abs=1e-12)
 
 
 @pytest.mark.parametrize("pairs", [1, 7, 100])
 def test_pairs_in_small_parts_add_up_to_the_same(drawn: Any, pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     classes, own, column = drawn
-    whole = ranges.range_diversity({"p": 1.0}, sample(classes, column)).value
+    whole = ranges.RangeDiversity().judge({"p": 1.0}, sample(classes, column)).value
     monkeypatch.setattr(ranges, "_PAIRS", pairs)
-    assert ranges.range_diversity({"p": 1.0}, sample(classes, column)).value == pytest.approx(whole, abs=1e-12)
+    assert ranges.RangeDiversity().judge({"p": 1.0}, sample(classes, column)).value == pytest.approx(whole, abs=1e-12)
     monkeypatch.setattr(ranges, "_LARGE", 10**6)
-    assert ranges.range_diversity({"p": 1.0}, sample(classes, column)).value == pytest.approx(whole, abs=1e-12)
+    assert ranges.RangeDiversity().judge({"p": 1.0}, sample(classes, column)).value == pytest.approx(whole, abs=1e-12)
 
 
 def test_the_width_is_that_of_the_input() -> None:
     column = NUMERIC | {"policy": {"intervals": [["0", "100"]], "else": "error"}}
-    found = ranges.range_diversity({"p": 1.0}, sample([[10, 20]], column, others=(60, 50))).value
+    found = ranges.RangeDiversity().judge({"p": 1.0}, sample([[10, 20]], column, others=(60, 50))).value
     assert found == pytest.approx([(2 + 2 * (1 - 10 / 50)) / 4])
-    same = ranges.range_diversity({"p": 1.0}, sample([[10, 10]], column)).value
+    same = ranges.RangeDiversity().judge({"p": 1.0}, sample([[10, 10]], column)).value
     assert same == pytest.approx([1.0])
 
 
 def test_the_share_in_one_range_equals_plain_loops(drawn: Any) -> None:
     classes, own, column = drawn
-    found = ranges.range_confidence({"p": 1.0}, sample(classes, column)).value
+    found = ranges.RangeConfidence().judge({"p": 1.0}, sample(classes, column)).value
     expected = [
         max(sum(low <= x <= high for x in group) for low, high in own.values()) / len(group) for group in classes
     ]
@@ -116,7 +116,7 @@ def test_large_classes_of_an_order_count_by_ranks() -> None:
     order = [f"r{place:03}" for place in range(101)]
     column = {"type": "ordinal", "order": order, "policy": {"intervals": [["r000", "r100"]], "else": "error"}}
     classes = [order[:3], order[10:90]]
-    found = ranges.range_diversity({"p": 1.0}, sample(classes, column)).value
+    found = ranges.RangeDiversity().judge({"p": 1.0}, sample(classes, column)).value
     places = [range(3), range(10, 90)]
     expected = [sum(1 - abs(u - x) / 100 for u in group for x in group) / len(group) ** 2 for group in places]
     assert found == pytest.approx(expected, abs=1e-12)
@@ -125,28 +125,29 @@ def test_large_classes_of_an_order_count_by_ranks() -> None:
 def test_trees_are_measured_by_leaves_under_the_lowest_common_node() -> None:
     rows = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cde", "*"], ["d", "cde", "*"], ["e", "cde", "*"]]
     column = {"hierarchy": rows, "policy": {"level": 2}}
-    found = ranges.range_diversity({"p": 1.0}, sample([["a", "b"], ["c", "d"], ["a", "e"], ["e", "e"]], column)).value
+    classes = [["a", "b"], ["c", "d"], ["a", "e"], ["e", "e"]]
+    found = ranges.RangeDiversity().judge({"p": 1.0}, sample(classes, column)).value
     apart = [1 / 4, 2 / 4, 4 / 4, 0]
     assert found == pytest.approx([(2 + 2 * (1 - distance)) / 4 for distance in apart])
     single = {"hierarchy": [["a", "*"]], "policy": {"level": 1}}
-    assert ranges.range_diversity({"p": 1.0}, sample([["a", "a"]], single)).value == pytest.approx([1.0])
+    assert ranges.RangeDiversity().judge({"p": 1.0}, sample([["a", "a"]], single)).value == pytest.approx([1.0])
 
 
 def test_classes_without_an_answer_are_not_judged() -> None:
     column = NUMERIC | {"policy": {"intervals": [["0", "9"]], "else": "error"}}
-    for model in (ranges.range_diversity, ranges.range_confidence):
+    for model in (ranges.RangeDiversity().judge, ranges.RangeConfidence().judge):
         outcome = model({"p": 0.6}, sample([[1, 1, 5, 50], [None, None], [2, 2], [1, 9]], column))
         assert outcome.judged.tolist() == [True, False, True, True]
         assert outcome.value[[0, 2]].tolist() == [1.0, 1.0]
         assert outcome.passes[:3].tolist() == [False, True, False]
-    lost = ranges.range_confidence({"p": 1.0}, sample([[50], [1]], column))
+    lost = ranges.RangeConfidence().judge({"p": 1.0}, sample([[50], [1]], column))
     assert (lost.value.tolist(), lost.passes.tolist()) == ([1.0, 1.0], [False, True])
 
 
 def test_large_classes_of_a_tree_are_looked_at_pair_by_pair() -> None:
     rows = [[f"v{place:02}", f"h{place % 2}", "*"] for place in range(80)]
     column = {"hierarchy": rows, "policy": {"level": 2}}
-    found = ranges.range_diversity({"p": 1.0}, sample([[row[0] for row in rows], ["v00"]], column)).value
+    found = ranges.RangeDiversity().judge({"p": 1.0}, sample([[row[0] for row in rows], ["v00"]], column)).value
     near = [1.0 if u == x else 1 - (39 if u % 2 == x % 2 else 79) / 79 for u in range(80) for x in range(80)]
     assert found == pytest.approx([sum(near) / 80**2, 1.0])
 
@@ -160,5 +161,5 @@ def test_large_classes_of_a_tree_are_looked_at_pair_by_pair() -> None:
     ],
 )
 def test_two_values_of_two_are_as_far_apart_as_can_be(column: dict[str, Any]) -> None:
-    found = ranges.range_diversity({"p": 1.0}, sample([["a", "b"], ["a", "b", None], ["a"]], column)).value
+    found = ranges.RangeDiversity().judge({"p": 1.0}, sample([["a", "b"], ["a", "b", None], ["a"]], column)).value
     assert found == pytest.approx([0.5, 0.5, 1.0])

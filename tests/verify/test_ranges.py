@@ -246,7 +246,7 @@ def test_cells_of_every_kind() -> None:
 
 
 def test_public_domains_let_anybody_derive_it() -> None:
-    columns = [column | {"whole": True} for column in COLUMNS if column["name"] in ("age", "zip", "disease")]
+    columns = [column for column in COLUMNS if column["name"] in ("age", "zip", "disease")]
     names = [column["name"] for column in columns]
     original, released = hospital()
     case = hospital_case(manifest=manifest(columns, [utility(0.2)]))

@@ -13,13 +13,13 @@ from shoal.errors import VerificationError
 from shoal.verify.classes import Classes
 from shoal.verify.judge import Slot
 from shoal.verify.manifest import read_claims
+from shoal.verify.manifest_schema import ClaimedVerdict
 from shoal.verify.recheck import (
     _attested,
     _check_attested,
     _check_groups,
     _check_list,
     _check_rows,
-    _claimed_verdicts,
     _close,
     _compared,
     recheck,
@@ -83,6 +83,11 @@ def test_figures_that_are_close(one: float, other: float, same: bool) -> None:
     assert _close(one, other) is same
 
 
+def claimed(claim: dict[str, Any] | None) -> ClaimedVerdict | None:
+    """A claim of a manifest, as far as it is given."""
+    return None if claim is None else ClaimedVerdict.model_construct(**claim)
+
+
 FINE = Check(name="k", passed=True, detail="k = 3 holds in every class.")
 OTHER = Check(name="k", passed=False, detail="k: the manifest's figures are not those of the release.")
 FAILED = Check(name="k", passed=False, detail="k = 3 fails.")
@@ -102,7 +107,7 @@ FAILED = Check(name="k", passed=False, detail="k = 3 fails.")
 )
 def test_a_derived_verdict_beside_the_claimed_one(check: Check, claim: Any, expected: Check) -> None:
     verdict = Verdict(model=K, on=None, holds=True, by="rechecked", value=4.0, limit=3.0)
-    assert _compared(check, verdict, claim) == expected
+    assert _compared(check, verdict, claimed(claim)) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,7 +121,7 @@ def test_a_derived_verdict_beside_the_claimed_one(check: Check, claim: Any, expe
     ],
 )
 def test_an_attested_verdict_repeats_its_claim(claim: Any, holds: bool, value: float) -> None:
-    found = _attested(slot(), claim)
+    found = _attested(slot(), claimed(claim))
     assert (found.model, found.on, found.by, found.limit, found.holds) == (K, None, "attested", 3.0, holds)
     assert found.value == value or (math.isnan(found.value) and math.isnan(value))
 
@@ -159,9 +164,8 @@ INCOMPLETE, NO_NUMBER = "has a verdict that is incomplete", "has a verdict whose
         (COMPLETE, None),
         (COMPLETE | {"by": "attested", "value": None}, None),
         (COMPLETE | {"by": "attested", "value": 1.5}, None),
-        (1, INCOMPLETE),
-        ("model on holds by value limit", INCOMPLETE),
-        ([*COMPLETE], INCOMPLETE),
+        (1, "The 'verdicts' of the manifest must be JSON objects"),
+        ([*COMPLETE], "The 'verdicts' of the manifest must be JSON objects"),
         *(({key: COMPLETE[key] for key in COMPLETE if key != lost}, INCOMPLETE) for lost in COMPLETE),
         (COMPLETE | {"model": "k"}, INCOMPLETE),
         (COMPLETE | {"holds": 1}, INCOMPLETE),
@@ -174,11 +178,12 @@ INCOMPLETE, NO_NUMBER = "has a verdict that is incomplete", "has a verdict whose
     ],
 )
 def test_verdicts_as_they_are_claimed(entry: Any, problem: str | None) -> None:
+    given = manifest() | {"verdicts": [entry]}
     if problem is None:
-        assert _claimed_verdicts({"verdicts": [entry]}) == [entry]
+        assert read_claims(given).verdicts == (ClaimedVerdict(**entry),)
     else:
         with pytest.raises(VerificationError, match=problem):
-            _claimed_verdicts({"verdicts": [entry]})
+            read_claims(given)
 
 
 def test_the_list_of_verdicts() -> None:
@@ -187,12 +192,16 @@ def test_the_list_of_verdicts() -> None:
         Slot(model={"name": "distinct-l", "on": ["a"]}, on=["a"], names=("a",), side="", by="attested"),
     ]
     given = [COMPLETE, {"model": {"name": "distinct-l", "on": ("a",)}, "on": ("a",), "by": "attested"}]
-    assert _check_list(wanted, given).detail == "The manifest has the 2 verdicts its models ask for."
+
+    def check(entries: list[dict[str, Any]]) -> Check:
+        return _check_list(wanted, [ClaimedVerdict.model_construct(**entry) for entry in entries])
+
+    assert check(given).detail == "The manifest has the 2 verdicts its models ask for."
     other = "The manifest's 2 verdicts are not the 2 that its models ask for."
     for change in ({"model": {"name": "distinct-l", "on": ["b"]}}, {"on": ["b"]}, {"on": "a"}, {"by": "rechecked"}):
-        found = _check_list(wanted, [COMPLETE, given[1] | change])
+        found = check([COMPLETE, given[1] | change])
         assert (found.name, found.passed, found.detail) == ("verdicts", False, other)
-    assert _check_list(wanted, given[:1]).detail == "The manifest's 1 verdicts are not the 2 that its models ask for."
+    assert check(given[:1]).detail == "The manifest's 1 verdicts are not the 2 that its models ask for."
 
 
 @pytest.mark.parametrize(

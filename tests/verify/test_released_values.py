@@ -46,11 +46,14 @@ def test_a_type_that_nobody_declares_is_that_of_released_values(values: list[str
     assert looked_at(values, ["*"], inferred=False) == []
 
 
+TENS = {"widths": ["10"], "origin": "0"}
+
+
 @pytest.mark.parametrize(
     "values, builder, fails",
     [
-        (["20", "21"], {"widths": ["10"]}, True), (["20", "20.5"], {"widths": ["10"]}, False),
-        (["20", "21"], {"widths": ["2.5"]}, False), (["20", "21"], None, False),
+        (["20", "21"], TENS, True), (["20", "20.5"], TENS, False),
+        (["20", "21"], {"widths": ["2.5"], "origin": "0"}, False), (["20", "21"], None, False),
     ],
 )  # fmt: skip
 def test_labels_of_fractions_need_a_fraction(values: list[str], builder: Any, fails: bool) -> None:

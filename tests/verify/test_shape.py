@@ -11,6 +11,7 @@ from shoal.errors import VerificationError
 from shoal.verify.manifest_schema import check_manifest
 
 COLUMN = {"name": "q", "role": "quasi", "type": "categorical", "cells": "value"}
+TOKEN = {"name": "who", "role": "pseudonym", "type": "categorical", "cells": "value", "coded": "token"}
 VERDICT = {"model": {}, "on": None, "holds": True, "by": "rechecked", "value": 3, "limit": 3}
 FIGURE = {"name": "unique", "value": 0.5, "interval": [0, 1], "baseline": None, "sentence": "50%"}
 HASH = "0123456789abcdef" * 4
@@ -25,6 +26,10 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "columns": [COLUMN], "models": [], "verdicts": [], "classes": {}, "acknowledged": [],
     }  # fmt: skip
     found |= changes
+    if "classes" not in changes and isinstance(found["columns"], list):
+        entries = [one for one in found["columns"] if isinstance(one, dict) and one.get("role") == "sensitive"]
+        digest = dict.fromkeys(["quasi", *(one["name"] for one in entries)], "")
+        found["classes"] = {"count": 1, "smallest": 3, "digest": digest}
     return {key: value for key, value in found.items() if value is not ...}
 
 
@@ -49,10 +54,10 @@ def apart(**changes: Any) -> dict[str, Any]:
     return data(sensitive={key: value for key, value in table.items() if value is not ...})
 
 
-def redrawn(*chances: Any, **changes: Any) -> dict[str, Any]:
+def redrawn(*chances: Any, token: bool = False, **changes: Any) -> dict[str, Any]:
     """A randomised release whose columns have these chances."""
     columns = [COLUMN | {"name": f"q{at}"} | ({} if p is None else {"p": p}) for at, p in enumerate(chances)]
-    return manifest(columns=columns, **({"kind": "randomised", "redraw": 1} | changes))
+    return manifest(columns=columns + [TOKEN] * token, **({"kind": "randomised", "redraw": 1} | changes))
 
 
 def refused(given: Any, message: str) -> None:
@@ -75,13 +80,15 @@ ACCEPTED: dict[str, dict[str, Any]] = {
         "file": "release.parquet", "format": "parquet", "rows": 3, "sha256": HASH,
         "sensitive": {"file": "sensitive.parquet", "rows": 0, "sha256": HASH}}),
     "bucketised": manifest(kind="bucketised", group="g", publication="tables"),
-    "made bucketised": manifest(kind="pseudonymised", made="bucketised", group="g", publication="tables"),
+    "made bucketised": manifest(
+        kind="pseudonymised", made="bucketised", group="g", publication="tables", columns=[COLUMN, TOKEN]),
     "randomised": redrawn(1.0),
-    "made randomised": redrawn(0.75, 0.25, kind="pseudonymised", made="randomised"),
+    "made randomised": redrawn(0.75, 0.25, token=True, kind="pseudonymised", made="randomised"),
     "some redrawn": redrawn(0.5, 0.5, 0, redraw=2),
     "counterfeits": manifest(counterfeits=0),
     "parts": manifest(
-        models=[{"name": "k", "k": 3}], verdicts=[VERDICT], classes={"count": 1, "smallest": 3, "digest": {}}),
+        models=[{"name": "k", "k": 3}], verdicts=[VERDICT],
+        classes={"count": 1, "smallest": 3, "digest": {"quasi": ""}}),
     "attested": manifest(verdicts=[VERDICT | {"by": "attested", "value": None}]),
     "figures": figure(),
     "figure at an end": figure(value=0, interval=[0, 0]),
@@ -97,7 +104,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "edges": built({"intervals": {"edges": [["0", "5", "10"], ["0", "10"]]}}),
     "dates": built({"dates": ["month", "year"]}),
     "quantiles": built({"quantiles": [4, 2]}),
-    "order and more": column(type="ordinal", order=["a"], policy={}, hierarchy=[["a"]]),
+    "order and more": column(type="ordinal", order=["a"], policy={"level": 0}, hierarchy=[["a"]]),
     "domain": column(type="numeric", domain=["1", "2"]),
     "non-answers": column(role="sensitive", non_answers=["a"]),
 }  # fmt: skip
@@ -244,7 +251,7 @@ REFUSED: list[tuple[Any, str]] = [
     (manifest(measured=[FIGURE, []]), "The 'measured' of the manifest must be JSON objects."),
     (manifest(verdicts=[VERDICT | {"note": 1}]), unknown("An entry of the manifest's 'verdicts'", "note")),
     (figure(note=1), unknown("An entry of the manifest's 'measured'", "note")),
-    (manifest(classes={"count": 1, "largest": 9}), unknown("The manifest's 'classes'", "largest")),
+    (manifest(classes=manifest()["classes"] | {"largest": 9}), unknown("The manifest's 'classes'", "largest")),
     (manifest(verdicts=[VERDICT, VERDICT | {"by": "attested"}]),
      "The manifest gives a figure to an attested verdict, which nothing checks."),
     (manifest(measured=[FIGURE, {key: FIGURE[key] for key in FIGURE if key != "baseline"}]), WHOLE),

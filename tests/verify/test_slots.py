@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from shoal.verify.judge import Slot, judge, slots, verdict_check
-from shoal.verify.manifest import Claims, read_claims
+from shoal.verify.manifest import read_claims
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Verdict
 from shoal.verify.terms.base import size_asked, term_of
 from tests.verify.cases import judged, manifest

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from shoal.recoding.cell_text import format_interval, format_set
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check
 from shoal.verify.spelling import check_spelling
 
@@ -18,11 +19,11 @@ TOKEN = "0123456789abcdef" * 2
 
 def described(**column: Any) -> Column:
     given = {"name": "x", "role": "quasi", "type": "numeric", "cells": "value", "coded": None} | column
-    return Column(**({"hierarchy": None, "order": None, "domain": None, "non_answers": ()} | given))
+    return Column.model_construct(**({"hierarchy": None, "order": None, "domain": None, "non_answers": ()} | given))
 
 
 def checked(cells: dict[str, list[Any]], apart: dict[str, list[Any]] | None, *columns: Column) -> list[Check]:
-    claims = Claims(columns, (), "drop", "shuffled", False, None)
+    claims = Claims.model_construct(columns=columns, models=(), suppressed="drop", order="shuffled", people=False)
     tables = [pl.DataFrame(table) for table in (cells, apart) if table is not None]
     return check_spelling([dict(zip(table.columns, table.get_columns(), strict=True)) for table in tables], claims)
 

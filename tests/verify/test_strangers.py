@@ -222,7 +222,8 @@ def test_the_gate_asks_for_words_and_texts() -> None:
 
 def test_a_closed_list_of_values_is_no_free_text() -> None:
     texts = [f"{note} {row}" for row, note in enumerate(notes(24))]
-    columns = [{**entry, "order": sorted(texts)} if entry["name"] == "ward" else entry for entry in COLUMNS]
+    closed = {"type": "ordinal", "order": sorted(texts)}
+    columns = [{**entry, **closed} if entry["name"] == "ward" else entry for entry in COLUMNS]
     assert "free text in ward" not in failed(gate(with_ward(texts, manifest=manifest(columns))))
 
 

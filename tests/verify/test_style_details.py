@@ -12,7 +12,7 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify.cells import Inputs, read_cells
 from shoal.verify.coverage import cell_texts, exact_texts, misrepresented, value_texts
-from shoal.verify.manifest import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.values import Held, encode, read_values
 from tests.verify.test_cells import column
 
@@ -57,7 +57,7 @@ def test_values_in_one_spelling() -> None:
 
 def test_cells_of_bounds() -> None:
     frame = pl.DataFrame({"lo": [1, 2, None, None, 5], "hi": [3, 2, None, 4, None]})
-    bounds = column("bounds", "numeric", bounds=("lo", "hi"))
+    bounds = column("bounds", "numeric", columns=("lo", "hi"))
     assert cell_texts(frame, bounds).to_list() == ["[1,3]", "2", "*", "[,4]", "[5,]"]
     assert cell_texts(frame, bounds).name == "q"
 

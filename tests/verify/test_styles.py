@@ -199,7 +199,7 @@ def test_the_gate_must_be_told_what_representatives_stand_for(behind: Any) -> No
     "column, says",
     [
         (BOUNDS | {"columns": ["age_lo"]}, "two 'columns'"),
-        (MIDDLE | {"columns": ["a", "b"]}, "two 'columns'"),
+        (MIDDLE | {"columns": ["a", "b"]}, "a 'columns' that says nothing about it"),
         (BOUNDS | {"columns": ["x", "x"]}, "repeats"),
         (BOUNDS | {"columns": ["s", "age_hi"]}, "'s' twice"),
         (BOUNDS | {"type": "ordinal", "order": ["a"]}, "cannot be bounds"),

@@ -10,7 +10,8 @@ from shoal.errors import ParameterError
 from shoal.recoding.kinds import named
 from shoal.registry import load, make, names
 from shoal.release.manifest import statement as described
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims, Counted
 from shoal.verify.wording import needed_codes, statement
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -51,11 +52,11 @@ KINDS = [
 
 def claims(*models: dict[str, Any], kind: str = "generalised", made: str = "generalised", **more: Any) -> Claims:
     columns = tuple(
-        Column(name, role, "categorical", "value", None, None, None, ())
+        Column.model_construct(name=name, role=role, type="categorical", cells="value")
         for name, role in (("age", "quasi"), ("disease", "sensitive"), ("job", "sensitive"))
     )
-    settings = {"suppressed": "drop", "order": "shuffled", "people": False, "rows": 9} | more
-    return Claims(columns=columns, models=models, kind=kind, made=made, **settings)
+    settings = {"suppressed": "drop", "order": "shuffled", "people": False, "data": Counted(rows=9)} | more
+    return Claims.model_construct(columns=columns, models=models, kind=kind, made=made, **settings)
 
 
 def test_every_model_has_words() -> None:

@@ -25,7 +25,7 @@ from shoal.verify.kinds.bucketised import Bucketised
 from shoal.verify.kinds.coded import Pseudonymised, Shifted
 from shoal.verify.kinds.perturbed import Perturbed
 from shoal.verify.kinds.randomised import Randomised
-from shoal.verify.manifest import Claims
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check, GateCase, GateReport, Rows
 from shoal.verify.tally import Numbering
 from shoal.verify.values import Coded, encode, read_values

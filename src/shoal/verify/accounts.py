@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.classes import Classes, Placed, starred
-from shoal.verify.manifest import Claims
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Batch, Check, Rows, Setting
 from shoal.verify.tally import Counts
 from shoal.verify.values import Coded, plain

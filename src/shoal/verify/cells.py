@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.verify.manifest import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.tally import Counts, Dictionary
 from shoal.verify.values import MISSING, STAR, canonical
 

@@ -14,7 +14,8 @@ from shoal.verify.classes import Classes, Look, Placed, digest_values, order_cla
 from shoal.verify.facts import Attribute, Facts
 from shoal.verify.figures import READ, Counted, Template, drawn_rows, number, wanted_figures
 from shoal.verify.hierarchies import labels, paths, well_written
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check
 from shoal.verify.tally import Counts, Dictionary, Numbering
 from shoal.verify.values import MISSING, STAR, Coded, canonical

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.coverage import cell_texts
-from shoal.verify.manifest import Claims
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.tally import Numbering
 from shoal.verify.values import MISSING, STAR, Coded, Held, canonical, distinct, encode, group_rows, is_text, plain
 

@@ -20,7 +20,8 @@ from shoal.verify.identifier_words import Hidden
 from shoal.verify.identifiers import Named
 from shoal.verify.judge import check_across, judge, slots, verdict_check
 from shoal.verify.kinds.generalised import Form
-from shoal.verify.manifest import Claims, read_claims
+from shoal.verify.manifest import read_claims
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.person_columns import PersonColumns, PersonRoles
 from shoal.verify.released_values import check_ends, check_members, check_types
 from shoal.verify.report import Batch, Check, GateReport, Rows, Setting

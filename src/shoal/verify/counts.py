@@ -12,7 +12,8 @@ import polars as pl
 from shoal.verify.classes import Classes, Placed
 from shoal.verify.facts import Facts, Histogram, Sample, Tallies
 from shoal.verify.judge import slots
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import TOLERANCE, Rows
 from shoal.verify.tally import Counts, Dictionary
 from shoal.verify.terms.base import size_asked, term_of

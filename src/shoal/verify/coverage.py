@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Context, Decimal
 
 import numpy as np
@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.cells import Cells, read_cells
-from shoal.verify.manifest import Column
+from shoal.verify.manifest_column import Column
 from shoal.verify.values import MISSING, STAR, Held, Values, canonical, encode
 
 # ----------------------------------------
@@ -176,7 +176,7 @@ def misrepresented(
     """
     code, texts = encode(behind.fill_null(_UNREADABLE))
     kind = "set" if column.type == "ordinal" else "interval"
-    plain = replace(column, cells=kind)
+    plain = column.model_copy(update={"cells": kind})
     hidden = read_cells(plain, texts)
     low, high, slack = _ends(column, hidden, whole)
     shown, low, high = cells.low[cell_of_row], low[code], high[code]

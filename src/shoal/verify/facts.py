@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.classes import Classes
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.tally import Counts, Dictionary, Numbering
 from shoal.verify.values import STAR, Held, canonical
 

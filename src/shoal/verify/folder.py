@@ -29,9 +29,10 @@ from shoal.verify.manifest_schema import check_manifest
 
 # Bytes of a CSV file, and rows of a Parquet file, that are read in one go; the latter are those of a row group.
 _BYTES, _ROWS = 1 << 23, 1 << 18
-# Bytes that one batch may take: some kilobytes of Parquet can unpack to gigabytes, in rows, columns or long texts. How
-# long texts are is seen only once they are decoded, because Polars tells nothing of the sizes in a file's footer.
-_MOST_STORED, _CELL_STORED = 1 << 30, 16
+# Bytes that a batch may take, or a table that is held in memory, and bytes a cell with what is counted of it: some
+# kilobytes of Parquet can unpack to gigabytes, in rows, columns or long texts. How long texts are is seen only once
+# they are decoded, because Polars tells nothing of the sizes in a file's footer.
+_MOST, _CELL = 1 << 30, 32
 # How a cell begins that a spreadsheet runs unless it is a number: a sign of a formula, or one that NFKC makes such.
 _SIGN = (
     r"[=+\-@\t\r\x{207A}-\x{207C}\x{208A}-\x{208C}\x{2212}"
@@ -203,7 +204,7 @@ def _parquet(path: Path, entry: Mapping[str, Any], size: int) -> Iterator[pl.Dat
             "row: write the release again."
         )
     _refuse_miscounted(entry, rows)
-    size = max(1, min(size, _MOST_STORED // (_CELL_STORED * max(len(schema), 1))))
+    size = max(1, min(size, _MOST // (_CELL * max(len(schema), 1))))
     for start in range(0, max(rows, 1), size):
         try:
             frame = table.slice(start, size).collect()
@@ -211,17 +212,15 @@ def _parquet(path: Path, entry: Mapping[str, Any], size: int) -> Iterator[pl.Dat
             raise VerificationError(f"'{file}' cannot be read back as Parquet: write the release again.") from None
         # Equal texts share their bytes as they are read, and no longer once they are worked on.
         texts = frame.select(pl.col(pl.String)).iter_columns()
-        if sum(int(one.str.len_bytes().sum()) for one in texts) > _MOST_STORED:
+        if sum(int(one.str.len_bytes().sum()) for one in texts) > _MOST:
             raise VerificationError(
-                f"'{file}' has texts of more than {_MOST_STORED >> 20:,} MiB in {frame.height:,} rows, as no release "
+                f"'{file}' has texts of more than {_MOST >> 20:,} MiB in {frame.height:,} rows, as no release "
                 "has."
             )
         yield frame
 
 
 MANIFEST = "manifest.json"
-# Bytes that a Parquet table may take where all of it is held in memory, and bytes a cell, with what is counted of it.
-_MOST_FOLDER, _CELL_FOLDER = 1 << 30, 32
 
 
 def read_folder(folder: str | Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
@@ -238,9 +237,9 @@ def _bounded(batches: Iterator[pl.DataFrame], entry: Mapping[str, Any]) -> Itera
     """Pass batches on, unless the table is more than memory is asked to hold; a CSV file is as large as it looks."""
     for frame in batches:
         # A Parquet file with other rows than the manifest says is refused before its first batch.
-        if entry["file"].endswith(".parquet") and entry["rows"] * frame.width * _CELL_FOLDER > _MOST_FOLDER:
+        if entry["file"].endswith(".parquet") and entry["rows"] * frame.width * _CELL > _MOST:
             raise InputError(
-                f"The release has more than {_MOST_FOLDER // _CELL_FOLDER:,} cells, too many to be held in memory: "
+                f"The release has more than {_MOST // _CELL:,} cells, too many to be held in memory: "
                 "only 'shoal verify' and 'shoal risk --engine duckdb' read it part by part."
             )
         yield frame

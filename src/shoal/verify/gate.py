@@ -21,7 +21,8 @@ from shoal.verify.comparison import Comparison, Readings
 from shoal.verify.hierarchies import check_hierarchies, shown_parts
 from shoal.verify.identifiers import check_identifier_names
 from shoal.verify.kinds.generalised import no_origin
-from shoal.verify.manifest import Claims, read_claims
+from shoal.verify.manifest import read_claims
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Batch, Check, GateCase, GateReport, Rows, Setting
 from shoal.verify.tally import BATCH, Numbering
 from shoal.verify.values import Coded, numbered

@@ -12,7 +12,8 @@ from typing import Any
 import polars as pl
 
 from shoal.verify.coverage import value_texts
-from shoal.verify.manifest import Claims, Column, lowest
+from shoal.verify.manifest_column import Column, lowest
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check
 from shoal.verify.values import MISSING, Held, canonical
 

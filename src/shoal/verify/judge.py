@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.manifest import Claims, across_targets
+from shoal.verify.manifest import across_targets
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check, Verdict
 from shoal.verify.terms.base import limit, size_asked, term_of
 
@@ -193,9 +194,11 @@ def check_across(claims: Claims, facts: Sequence[Facts], asked: bool) -> list[Ch
     found = []
     for slot in slots(claims):
         term = term_of(slot.model)
-        if slot.names not in claims.across or term.left is None:
+        worth = None
+        if slot.names in claims.across and term.asks_left:
+            worth = term.left(slot.model, Sample(facts[slot.at], slot.names, slot.side))
+        if worth is None:
             continue
-        worth = term.left(slot.model, Sample(facts[slot.at], slot.names, slot.side))
         people = sum(int(part["people"].sum()) for part in _narrow(facts[slot.at], slot.names, worth))
         counted = "1 person is" if people == 1 else f"{people:,} people are"
         detail = f"{slot.promise} fails: {counted} left with too few values over all classes of their rows."

@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.verify.dependence import FEWEST, FIXED, Dependence, Values, are_codes, has_number_form, is_assigned
+from shoal.verify.assigned_values import FEWEST, are_codes, has_number_form, is_assigned
+from shoal.verify.dependence import FIXED, Dependence, Values
 from shoal.verify.report import Check
 from shoal.verify.tally import Numbering
 from shoal.verify.values import Coded

@@ -32,7 +32,9 @@ from shoal.verify.counts import Counting, Known
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.hierarchies import check_labels, shown_columns
 from shoal.verify.judge import Slot, attest_across, judge, slots, verdict_check
-from shoal.verify.manifest import Claims, field, read_claims
+from shoal.verify.manifest import read_claims
+from shoal.verify.manifest_schema import ClaimedClasses, ClaimedVerdict, Claims
+from shoal.verify.manifest_sentences import lacks
 from shoal.verify.report import Check, GateReport, Verdict
 from shoal.verify.spelling import check_spelling
 from shoal.verify.tally import BATCH, Numbering, Standing
@@ -67,10 +69,10 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
     if term.rows_first and all(column.coded is None for column in columns):
         verdict = judge(slot, facts)
         return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
-    if term.necessary is None or slot.side == "history":
-        return None
     known = Known(facts, Sample(facts, slot.names, slot.side))
-    passes = term.necessary(slot.model, known)
+    passes = None if slot.side == "history" else term.necessary(slot.model, known)
+    if passes is None:
+        return None
     if term.valued and not term.together:  # which leaves out what has no answer one attribute at a time
         passes |= known.most == 0
     failing = facts.classes.sizes[~passes]
@@ -127,10 +129,11 @@ class Recheck:
 
     def __init__(self, manifest: Mapping[str, Any]) -> None:
         self._manifest, self._claims = manifest, read_claims(manifest)
-        self._claimed = _claimed_verdicts(manifest)
-        self._figures = _claimed_figures(manifest, self._claims)
-        if self._claims.rows is None:
-            raise VerificationError("The manifest lacks a valid 'data.rows', so the release cannot be verified.")
+        verdicts, classes = self._claims.verdicts, self._claims.classes
+        if verdicts is None or classes is None or self._claims.rows is None:
+            key = "verdicts" if verdicts is None else "classes" if classes is None else "data.rows"
+            raise VerificationError(lacks(key))
+        self._claimed, self._figures = verdicts, classes
         self._release, self._apart = Standing(), Standing()
         self._looking, self._counting = Looking(self._claims), Counting(self._claims)
         self._sets = [Counting(self._claims) for _ in self._claims.sets]
@@ -212,38 +215,6 @@ class Recheck:
         return GateReport(checks=checks, verdicts=verdicts, classes=ours)
 
 
-def _claimed_verdicts(manifest: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    found = field(manifest, "verdicts", Sequence)
-    for entry in found:
-        complete = isinstance(entry, Mapping) and {"model", "on", "holds", "by", "value", "limit"} <= set(
-            entry
-        )
-        if not complete or not isinstance(entry["model"], Mapping) or not isinstance(entry["holds"], bool):
-            raise VerificationError("The manifest has a verdict that is incomplete.")
-        figures = (
-            (entry["limit"],)
-            if entry["by"] == "attested" and entry["value"] is None
-            else (entry["limit"], entry["value"])
-        )
-        if not all(isinstance(figure, int | float) and not isinstance(figure, bool) for figure in figures):
-            raise VerificationError("The manifest has a verdict whose value or limit is not a number.")
-    return found
-
-
-def _claimed_figures(manifest: Mapping[str, Any], claims: Claims) -> Mapping[str, Any]:
-    figures = field(manifest, "classes", Mapping)
-    field(figures, "count", int, "The manifest's 'classes'")
-    field(figures, "smallest", int, "The manifest's 'classes'")
-    digest = field(figures, "digest", Mapping, "The manifest's 'classes'")
-    wanted = ["quasi", *(column.name for column in claims.role("sensitive"))]
-    for key in wanted:
-        field(digest, key, str, "The manifest's digest of the classes")
-    extra = [key for key in digest if key not in wanted]
-    if extra:
-        raise VerificationError(f"The manifest has a digest of '{extra[0]}', which nothing checks.")
-    return figures
-
-
 def _check_rows(rows: int, apart: int | None, claims: Claims) -> Check:
     right = rows == claims.rows
     detail = f"The release has {rows:,} rows" + (
@@ -269,12 +240,12 @@ def _check_groups(look: Look, claims: Claims) -> list[Check]:
 
 
 def _check_figures(
-    ours: Mapping[str, Any], theirs: Mapping[str, Any], wanted: Sequence[Slot], classes: Classes
+    ours: Mapping[str, Any], theirs: ClaimedClasses, wanted: Sequence[Slot], classes: Classes
 ) -> list[Check]:
     """The classes and the counts of every sensitive column are those that passed the gate."""
     same = (
-        all(ours[key] == theirs[key] for key in ("count", "smallest"))
-        and ours["digest"]["quasi"] == theirs["digest"]["quasi"]
+        (ours["count"], ours["smallest"]) == (theirs.count, theirs.smallest)
+        and ours["digest"]["quasi"] == theirs.digest["quasi"]
     )
     smallest = f"smallest class {classes.smallest:,} rows"
     sized = [slot.label for slot in wanted if size_asked(slot.model)] or ["classes"]
@@ -287,7 +258,7 @@ def _check_figures(
     for name, digest in ours["digest"].items():
         if name == "quasi":
             continue
-        same = digest == theirs["digest"][name]
+        same = digest == theirs.digest[name]
         touched = list(dict.fromkeys(slot.label for slot in wanted if name in slot.names)) or [name]
         detail = (
             f"The counts of '{name}' are those that passed the gate."
@@ -300,10 +271,10 @@ def _check_figures(
     return checks
 
 
-def _check_list(wanted: Sequence[Slot], claimed: Sequence[Mapping[str, Any]]) -> Check:
+def _check_list(wanted: Sequence[Slot], claimed: Sequence[ClaimedVerdict]) -> Check:
     """There is one verdict for each model and attribute, none missing, added or altered."""
     asked = [(_plain(slot.model), _plain(slot.on), slot.by, term_of(slot.model).vouched_by) for slot in wanted]
-    given = [(_plain(entry["model"]), _plain(entry["on"]), entry["by"], entry.get("vouched_by")) for entry in claimed]
+    given = [(_plain(entry.model), _plain(entry.on), entry.by, entry.vouched_by) for entry in claimed]
     right = asked == given
     detail = (
         f"The manifest has the {len(asked)} verdicts its models ask for."
@@ -313,15 +284,12 @@ def _check_list(wanted: Sequence[Slot], claimed: Sequence[Mapping[str, Any]]) ->
     return Check(name="verdicts", passed=right, detail=detail)
 
 
-def _compared(check: Check, verdict: Verdict, claim: Mapping[str, Any] | None) -> Check:
+def _compared(check: Check, verdict: Verdict, claim: ClaimedVerdict | None) -> Check:
     """A check of a re-derived verdict, failed as well when the manifest claims another figure."""
     if claim is None or not check.passed:
         return check
-    if (
-        claim["holds"] is True
-        and _close(claim["value"], verdict.value)
-        and _close(claim["limit"], verdict.limit)
-    ):
+    value = math.nan if claim.value is None else claim.value
+    if claim.holds and _close(value, verdict.value) and _close(claim.limit, verdict.limit):
         return check
     return Check(
         name=check.name,
@@ -330,12 +298,12 @@ def _compared(check: Check, verdict: Verdict, claim: Mapping[str, Any] | None) -
     )
 
 
-def _attested(slot: Slot, claim: Mapping[str, Any] | None) -> Verdict:
+def _attested(slot: Slot, claim: ClaimedVerdict | None) -> Verdict:
     bound = limit(slot.model)
     holds, value = False, math.nan
     if claim is not None:
-        holds = claim["holds"] is True and _close(claim["limit"], bound)
-        value = math.nan if claim["value"] is None else float(claim["value"])
+        holds = claim.holds and _close(claim.limit, bound)
+        value = math.nan if claim.value is None else claim.value
     by = term_of(slot.model).vouched_by
     return Verdict(model=slot.model, on=slot.on, holds=holds, by="attested", value=value, limit=bound, vouched_by=by)
 

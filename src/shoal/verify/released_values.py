@@ -1,6 +1,8 @@
-"""Whether types, ends of intervals, members of sets and labels follow from released rows.
+"""The rule of what may be published: it follows from released rows, the recipe and public files only.
 
-Values that only suppressed people have must not decide what is published about others.
+Values that only suppressed people have must not decide what is published about others. Here are types of columns, ends
+of intervals, members of sets and labels of fractions; labels that a manifest may show of a hierarchy or of sensitive
+ranges are in `verify/hierarchies.py`, which needs them in the re-check as well.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.cells import ENDS, Cells, Inputs
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check
 from shoal.verify.terms.base import size_asked
 
@@ -119,7 +122,8 @@ def _open_labels(column: Column) -> bool:
 
 def _fractions(column: Column) -> bool:
     """Whether a builder's own parameters are no whole numbers."""
-    return any(number != int(number) for number in _numbers(column.builder))
+    told = {} if column.builder is None else column.builder.model_dump(exclude_unset=True)
+    return any(number != int(number) for number in _numbers(told))
 
 
 def _numbers(value: object) -> list[float]:

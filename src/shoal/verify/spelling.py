@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from shoal.verify.cells import parse_ends, parse_set, parse_text
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check
 from shoal.verify.values import MISSING, STAR, canonical, encode
 

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from shoal.verify.judge import target_words, targets
-from shoal.verify.manifest import Claims
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Check
 from shoal.verify.terms.base import term_of
 

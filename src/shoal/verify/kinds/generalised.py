@@ -19,7 +19,8 @@ from shoal.verify.kinds.bucketised import Bucketised
 from shoal.verify.kinds.coded import Pseudonymised, Shifted
 from shoal.verify.kinds.perturbed import Perturbed
 from shoal.verify.kinds.randomised import Randomised
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Batch, Check, Rows
 from shoal.verify.values import MISSING, Coded, Held, encode, plain, read_encoded, together
 

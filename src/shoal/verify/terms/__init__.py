@@ -1,1 +1,1 @@
-"""What the verifier knows of each model: a frozen :class:`~shoal.verify.terms.base.Term` in a file of its own."""
+"""What the verifier knows of each model: a :class:`~shoal.verify.terms.base.Term`, in the file of its family."""

@@ -7,9 +7,8 @@ hold them against each other. A plug-in brings its model's term by :func:`regist
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import ParameterError, VerificationError
 
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
 
     from shoal.verify.counts import Known
     from shoal.verify.facts import Facts, Sample
-    from shoal.verify.manifest import Claims, Column
+    from shoal.verify.manifest_column import Column
+    from shoal.verify.manifest_schema import Claims
     from shoal.verify.report import Outcome
 
 Model = Mapping[str, Any]
 Parameters = Mapping[str, Callable[[Any], bool]]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Term:
     """One model as a manifest may claim it, and how a release is held against it.
 
@@ -35,16 +34,13 @@ class Term:
         As in manifests, and the parameter that stands for the model in a sentence.
     required, optional
         Parameters, with what each may be; ``on`` goes without saying where sensitive values are judged.
-    limit, judge
-        The number that the model's figure is compared with, and the figure of every class.
     words, group_words
         What it says of a release, with parameters in braces; and of groups whose members' quasi-identifiers are exact,
         where the usual words would promise too much.
     leaves_open, closed_by
         What it leaves open of a column, which stands in braces; and the models that do not, set on the same column.
-    identity, size, sized
-        Whether it limits how few records or people share their quasi-identifiers; the class size that it asks for; and
-        whether its figure is that size.
+    identity, sized
+        Whether it limits how few records or people share their quasi-identifiers; and whether its figure is that size.
     valued, together, single, numeric
         Whether it judges sensitive values; all of its columns in one figure; one column at a time only; numbers only.
     of_cells, membership, remembers, guards
@@ -52,82 +48,102 @@ class Term:
         and whether it is about what the owner of each record guards.
     people
         Whether it needs to know whose rows are whose when a subject column is given.
-    sides
-        What it is judged against, one verdict each: ``"input"``, ``"released"``, ``"history"``, ``"population"`` or
-        nothing.
-    reads_input, needs_input
-        Whether it looks at values of the input; and whether it measures by something that these columns do not publish.
-    check
-        Refuses what it is not defined for: claims, model, its columns, and whether they are taken together.
-    protects_each
-        Whether its figure over so many columns keeps every single one of them from being the same in a class.
-    can_fail
-        Whether some table could fail it; at least 1, or a share of at most 1, is true of every class.
+    reads_input
+        Whether it looks at values of the input.
     rows_first
         Whether people can fail it where rows do not, but never the other way round.
-    necessary
-        For each class, whether what is published leaves it possible that the model holds.
-    weaker
-        A model that must hold against the released rows where this one holds against the input, None where none must.
-    left
-        What share of enough each value is worth that remains possible for a person over all classes of their rows: one
-        number, or one a value. None where the model asks nothing of the kind.
     vouched_by
         The package that a plug-in's term came with, None for ours.
     """
 
-    name: str
-    words: str
-    required: Parameters
-    limit: Callable[[Model], float]
-    judge: Callable[[Model, Sample], Outcome]
-    main: str | None = None
-    optional: Parameters = field(default_factory=dict)
-    group_words: str | None = None
-    leaves_open: str | None = None
-    closed_by: tuple[str, ...] = ()
-    identity: bool = False
-    size: Callable[[Model], int] = lambda model: 0
-    sized: bool = False
-    valued: bool = True
-    together: bool = False
-    single: bool = False
-    numeric: bool = False
-    of_cells: bool = False
-    membership: bool = False
-    remembers: bool = False
-    guards: bool = False
-    people: bool = True
-    sides: Callable[[Model], Sequence[str]] = lambda model: ("",)
-    reads_input: bool = False
-    needs_input: Callable[[Claims, Sequence[Column]], bool] = lambda claims, columns: False
-    check: Callable[[Claims, Model, Sequence[Column], bool], None] = lambda claims, model, columns, joint: None
-    protects_each: Callable[[Model, int], bool] = lambda model, columns: columns == 1
-    can_fail: Callable[[Model], bool] = lambda model: True
-    rows_first: bool = False
-    necessary: Callable[[Model, Known], np.ndarray] | None = None
-    weaker: Callable[[Model, Facts, tuple[str, ...]], Model | None] = lambda model, facts, names: None
-    left: Callable[[Model, Sample], float | np.ndarray] | None = None
-    vouched_by: str | None = None
+    name: ClassVar[str]
+    words: ClassVar[str]
+    required: ClassVar[Parameters]
+    main: ClassVar[str | None] = None
+    optional: ClassVar[Parameters] = {}
+    group_words: ClassVar[str | None] = None
+    leaves_open: ClassVar[str | None] = None
+    closed_by: ClassVar[tuple[str, ...]] = ()
+    identity: ClassVar[bool] = False
+    sized: ClassVar[bool] = False
+    valued: ClassVar[bool] = True
+    together: ClassVar[bool] = False
+    single: ClassVar[bool] = False
+    numeric: ClassVar[bool] = False
+    of_cells: ClassVar[bool] = False
+    membership: ClassVar[bool] = False
+    remembers: ClassVar[bool] = False
+    guards: ClassVar[bool] = False
+    people: ClassVar[bool] = True
+    reads_input: ClassVar[bool] = False
+    rows_first: ClassVar[bool] = False
+
+    def __init__(self, vouched_by: str | None = None) -> None:
+        self.vouched_by = vouched_by
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Give the figure of every class, and whether it holds there."""
+        raise NotImplementedError
+
+    def limit(self, model: Model) -> float:
+        """The number that the figure is compared with."""
+        return float(model[str(self.main)])
+
+    def size(self, model: Model) -> int:
+        """The class size that it asks for."""
+        return 0
+
+    def sides(self, model: Model) -> Sequence[str]:
+        """What it is judged against, one verdict each: ``"input"``, ``"released"``, ``"history"``, ``"population"``."""
+        return ("",)
+
+    def needs_input(self, claims: Claims, columns: Sequence[Column]) -> bool:
+        """Whether it measures by something that these columns do not publish."""
+        return False
+
+    def check(self, claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
+        """Refuse what it is not defined for, of these columns one by one or, where ``joint``, of all together."""
+
+    def protects_each(self, model: Model, columns: int) -> bool:
+        """Whether its figure over so many columns keeps every single one of them from being the same in a class."""
+        return columns == 1
+
+    def can_fail(self, model: Model) -> bool:
+        """Whether some table could fail it; at least 1, or a share of at most 1, is true of every class."""
+        return True
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray | None:
+        """For each class, whether what is published leaves it possible that it holds; None where it always does."""
+        return None
+
+    def weaker(self, model: Model, facts: Facts, names: tuple[str, ...]) -> Model | None:
+        """A model that must hold against the released rows where this one holds against the input; None for none."""
+        return None
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray | None:
+        """What share of enough each value is worth that remains possible for a person over all classes of their rows.
+
+        One number, or one a value; None where it asks nothing of the kind.
+        """
+        return None
+
+    @property
+    def asks_left(self) -> bool:
+        """Whether it asks that values remain possible over several classes."""
+        return type(self).left is not Term.left
 
 
-# The file of each model's term, which is called ``TERM_`` and the model's name in it.
+# The file of each model that can be verified; its term is loaded when a manifest first names it.
 _HOMES = {
     "k": "size", "k-m": "size", "k-wildcard": "size", "k-map": "size", "delta-presence": "size",
-    "distinct-l": "diversity", "entropy-l": "diversity", "recursive-cl": "diversity", "p-sensitive": "diversity",
-    "alpha-k-simple": "diversity", "alpha-k-general": "diversity", "alpha-k-complete": "diversity",
-    "t-closeness": "closeness", "beta-likeness": "closeness", "delta-disclosure": "closeness", "k-e": "numeric",
+    "distinct-l": "diversity", "entropy-l": "diversity", "recursive-cl": "diversity", "t-closeness": "closeness",
+    "beta-likeness": "closeness", "delta-disclosure": "closeness", "alpha-k-simple": "diversity",
+    "alpha-k-general": "diversity", "alpha-k-complete": "diversity", "p-sensitive": "diversity", "k-e": "numeric",
     "variance": "numeric", "eps-m": "numeric", "max-range": "numeric", "range-diversity": "ranges",
     "range-confidence": "ranges", "personalised": "personalised", "m-invariance": "personalised",
     "worst-group-utility": "worst_group_utility",
 }  # fmt: skip
-# Every model; its term is loaded when a manifest first names it.
-_TABLE: dict[str, Term | None] = dict.fromkeys((
-    "k", "k-m", "k-wildcard", "k-map", "delta-presence", "distinct-l", "entropy-l", "recursive-cl", "t-closeness",
-    "beta-likeness", "delta-disclosure", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "p-sensitive", "k-e",
-    "variance", "eps-m", "max-range", "range-diversity", "range-confidence", "personalised", "m-invariance",
-    "worst-group-utility",
-))  # fmt: skip
+_TABLE: dict[str, Term | None] = dict.fromkeys(_HOMES)
 
 
 def term_names() -> list[str]:
@@ -140,17 +156,19 @@ def term_of(model: Model) -> Term:
     name = model["name"]
     found = _TABLE[name]
     if found is None:
-        module = import_module(f"shoal.verify.terms.{_HOMES[name]}")
-        found = getattr(module, f"TERM_{name.replace('-', '_').upper()}")
+        home = vars(import_module(f"shoal.verify.terms.{_HOMES[name]}"))
+        found = next(one() for one in home.values() if isinstance(one, type) and getattr(one, "name", "") == name)
         _TABLE[name] = found
     return found
 
 
-def register_term(term: Term, *, vouched_by: str) -> None:
+def register_term(term: type[Term], *, vouched_by: str) -> None:
     """Let the verifier check a plug-in's model; verdicts on it name the package that vouches for the check."""
-    if term.name in _TABLE and term_of({"name": term.name}) != replace(term, vouched_by=vouched_by):
-        raise ParameterError(f"The verifier has a model '{term.name}' already: choose another name.")
-    _TABLE[term.name] = replace(term, vouched_by=vouched_by)
+    if term.name in _TABLE:
+        known = term_of({"name": term.name})
+        if type(known) is not term or known.vouched_by != vouched_by:
+            raise ParameterError(f"The verifier has a model '{term.name}' already: choose another name.")
+    _TABLE[term.name] = term(vouched_by)
 
 
 def limit(model: Model) -> float:

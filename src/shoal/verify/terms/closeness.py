@@ -1,8 +1,8 @@
-"""t-closeness: a class's distribution is near the table's."""
+"""Models of how near the distribution of a class is to that of the whole table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import polars as pl
 from shoal.errors import VerificationError
 from shoal.verify.counts import Known, largest_allowed
 from shoal.verify.facts import Attribute, Facts, Histogram, Sample
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import TOLERANCE, Outcome, at_most
 from shoal.verify.terms.base import Model, Term, not_negative, one_of, positive
 from shoal.verify.values import canonical
@@ -21,23 +22,6 @@ from shoal.verify.values import canonical
 #
 # All distances run over the values that occur in a class only. That is exact: absent values enter through what the
 # table's shares must add up to, as each function says.
-
-
-def t_closeness(model: Mapping[str, Any], sample: Sample) -> Outcome:
-    """The distance to the table's distribution is at most t.
-
-    It must hold with non-answers as ordinary values and with them removed from both distributions.
-    """
-    histogram, attribute, table = sample.histogram, sample.attribute, sample.table
-    distance = model.get("distance") or default_distance(attribute.columns)
-    views = [(histogram.answers(), np.where(attribute.known, table, 0))]
-    if histogram.has_unknown or table[~attribute.known].any():
-        views.append((histogram, table))
-    worst = np.zeros(histogram.classes)
-    for view, counts in views:
-        if counts.sum():
-            worst = np.maximum(worst, _distance(distance, view, counts / counts.sum(), attribute))
-    return Outcome(worst, ~sample.judged | at_most(worst, model["t"]), sample.judged, "high")
 
 
 def default_distance(columns: Sequence[Column]) -> str:
@@ -166,57 +150,6 @@ def hierarchical(view: Histogram, shares: np.ndarray, node: np.ndarray) -> np.nd
     return total
 
 
-def check(claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
-    """Refuse a distance that a column has not."""
-    distance = model.get("distance")
-    for column in columns:
-        if distance == "ordered" and (joint or (column.type == "categorical")):
-            raise VerificationError(
-                f"The manifest claims an ordered distance on '{column.name}', which has no order."
-            )
-        if distance == "hierarchical" and (joint or (column.hierarchy is None and column.coded is None)):
-            raise VerificationError(
-                f"The manifest claims a hierarchical distance on '{column.name}', which has no hierarchy."
-            )
-
-
-def weaker(model: Model, facts: Facts, names: tuple[str, ...]) -> Model | None:
-    """Twice t against the released rows: a mixture of the classes, hence within t of the input as well.
-
-    Rows must be counted, by a distance that obeys the triangle, on values that are published. A class without any
-    answer holds however far it is from the input, and with it the released rows may be.
-    """
-    columns = [facts.claims.column(name) for name in names]
-    distance = model.get("distance") or default_distance(columns)
-    plain = not facts.claims.people and all(column.coded is None for column in columns)
-    if not plain or distance not in ("equal", "variational", "hierarchical"):
-        return None
-    if not Sample(facts, names, "input").judged.all():
-        return None
-    return {**model, "t": 2 * largest_allowed(model["t"])}
-
-
-def necessary_t_closeness(model: Model, known: Known) -> np.ndarray:
-    """Two classes are at most twice t apart, since both are within t of the table.
-
-    What share of its class a value has at least in one and at most in another is compared; moving a share from one
-    value to another costs 1 (equal), or at least a step of the order or of the hierarchy.
-    """
-    view = known.view
-    total = view.sums(view.rows)[view.group]
-    fewest = np.maximum(1.0, view.rows - (known.most - known.least)[view.group])
-    others = view.sums(fewest)[view.group] - fewest
-    low = fewest / (fewest + total - view.rows)
-    high = view.rows / np.maximum(known.least[view.group], view.rows + others)
-    values = len(known.sample.attribute.known)
-    at_one, at_other = np.zeros(values), np.full(values, np.inf)
-    np.maximum.at(at_one, view.value, low)
-    np.minimum.at(at_other, view.value, high)
-    at_other[np.bincount(view.value, minlength=values) < (known.most > 0).sum()] = 0.0
-    gap = np.max(at_one - at_other, initial=0.0)
-    return np.full(view.classes, gap <= 2 * _moved(model, known) + TOLERANCE)
-
-
 def _moved(model: Model, known: Known) -> float:
     """The largest share that can be moved between values within t."""
     columns, t = known.sample.attribute.columns, float(largest_allowed(model["t"]))
@@ -234,25 +167,91 @@ def _moved(model: Model, known: Known) -> float:
     return t
 
 
-TERM_T_CLOSENESS = Term(
-    name="t-closeness",
-    main="t",
-    words="{t:g}-close",
-    required={"t": not_negative},
-    optional={
+class TCloseness(Term):
+    """t-closeness: each class's distribution of an attribute is near the whole table's."""
+
+    name = "t-closeness"
+    main = "t"
+    words = "{t:g}-close"
+    required = {"t": not_negative}
+    optional = {
         "distance": one_of(None, "equal", "ordered", "hierarchical", "variational", "kl"),
         "reference": one_of("input", "released"),
-    },
-    limit=lambda model: model["t"],
-    judge=t_closeness,
-    sides=lambda model: (model.get("reference", "input"),),
-    reads_input=True,
-    check=check,
-    can_fail=lambda model: model.get("distance") == "kl" or model["t"] < 1,
-    necessary=necessary_t_closeness,
-    weaker=weaker,
-    left=lambda model, sample: 1 / 2,
-)
+    }
+    reads_input = True
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """The distance to the table's distribution is at most t.
+
+        It must hold with non-answers as ordinary values and with them removed from both distributions.
+        """
+        histogram, attribute, table = sample.histogram, sample.attribute, sample.table
+        distance = model.get("distance") or default_distance(attribute.columns)
+        views = [(histogram.answers(), np.where(attribute.known, table, 0))]
+        if histogram.has_unknown or table[~attribute.known].any():
+            views.append((histogram, table))
+        worst = np.zeros(histogram.classes)
+        for view, counts in views:
+            if counts.sum():
+                worst = np.maximum(worst, _distance(distance, view, counts / counts.sum(), attribute))
+        return Outcome(worst, ~sample.judged | at_most(worst, model["t"]), sample.judged, "high")
+
+    def sides(self, model: Model) -> Sequence[str]:
+        return (model.get("reference", "input"),)
+
+    def check(self, claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
+        """Refuse a distance that a column has not."""
+        distance = model.get("distance")
+        for column in columns:
+            if distance == "ordered" and (joint or (column.type == "categorical")):
+                raise VerificationError(
+                    f"The manifest claims an ordered distance on '{column.name}', which has no order."
+                )
+            if distance == "hierarchical" and (joint or (column.hierarchy is None and column.coded is None)):
+                raise VerificationError(
+                    f"The manifest claims a hierarchical distance on '{column.name}', which has no hierarchy."
+                )
+
+    def can_fail(self, model: Model) -> bool:
+        return model.get("distance") == "kl" or model["t"] < 1
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """Two classes are at most twice t apart, since both are within t of the table.
+
+        What share of its class a value has at least in one and at most in another is compared; moving a share from one
+        value to another costs 1 (equal), or at least a step of the order or of the hierarchy.
+        """
+        view = known.view
+        total = view.sums(view.rows)[view.group]
+        fewest = np.maximum(1.0, view.rows - (known.most - known.least)[view.group])
+        others = view.sums(fewest)[view.group] - fewest
+        low = fewest / (fewest + total - view.rows)
+        high = view.rows / np.maximum(known.least[view.group], view.rows + others)
+        values = len(known.sample.attribute.known)
+        at_one, at_other = np.zeros(values), np.full(values, np.inf)
+        np.maximum.at(at_one, view.value, low)
+        np.minimum.at(at_other, view.value, high)
+        at_other[np.bincount(view.value, minlength=values) < (known.most > 0).sum()] = 0.0
+        gap = np.max(at_one - at_other, initial=0.0)
+        return np.full(view.classes, gap <= 2 * _moved(model, known) + TOLERANCE)
+
+    def weaker(self, model: Model, facts: Facts, names: tuple[str, ...]) -> Model | None:
+        """Twice t against the released rows: a mixture of the classes, hence within t of the input as well.
+
+        Rows must be counted, by a distance that obeys the triangle, on values that are published. A class without any
+        answer holds however far it is from the input, and with it the released rows may be.
+        """
+        columns = [facts.claims.column(name) for name in names]
+        distance = model.get("distance") or default_distance(columns)
+        plain = not facts.claims.people and all(column.coded is None for column in columns)
+        if not plain or distance not in ("equal", "variational", "hierarchical"):
+            return None
+        if not Sample(facts, names, "input").judged.all():
+            return None
+        return {**model, "t": 2 * largest_allowed(model["t"])}
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return 1 / 2
 
 
 # ----------------------------------------
@@ -290,84 +289,79 @@ def is_value(sample: Sample, value: Any) -> np.ndarray:
     return np.array([own is not None and own == text for own in attribute.texts.to_list()], dtype=bool)
 
 
-# ----------------------------------------
-# beta-likeness: no answer is much commoner in a class than in the table.
+class BetaLikeness(Term):
+    """beta-likeness: no answer is much commoner in a class than in the table."""
+
+    name = "beta-likeness"
+    main = "beta"
+    words = "{variant} {beta:g}-like"
+    required = {"beta": positive, "variant": one_of("basic", "enhanced")}
+    optional = {"reference": one_of("input", "released")}
+    reads_input = True
+
+    def limit(self, model: Model) -> float:
+        return 1.0
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """(q - p) / p is at most beta, or -ln p where that is less; the figure is the largest q over its cap."""
+        answers, shares = sample.histogram.answers(), table_shares(sample)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = np.minimum(model["beta"], -np.log(shares) if model["variant"] == "enhanced" else np.inf)
+            found = answer_shares(answers) / (shares * (1 + gain))[answers.value]
+        return shares_outcome(largest(answers, found), 1.0, 0, sample)
+
+    def sides(self, model: Model) -> Sequence[str]:
+        return (model.get("reference", "input"),)
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """The table's shares, each at least the largest of a class over 1 + beta, add up to no more than 1.
+
+        People with several answers have shares that add up to more, so that nothing follows for them.
+        """
+        classes = known.view.classes
+        if known.facts.claims.people:
+            return np.ones(classes, dtype=bool)
+        answers = known.sample.histogram.answers()
+        most = np.zeros(len(answers.known))
+        np.maximum.at(most, answers.value, answer_shares(answers))
+        return np.full(classes, most.sum() <= (1 + largest_allowed(model["beta"])) * (1 + TOLERANCE))
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return 1 / 2
 
 
-def judge_beta_likeness(model: Model, sample: Sample) -> Outcome:
-    """(q - p) / p is at most beta, or at most -ln p where that is less; the figure is the largest q over its cap."""
-    answers, shares = sample.histogram.answers(), table_shares(sample)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.minimum(model["beta"], -np.log(shares) if model["variant"] == "enhanced" else np.inf)
-        found = answer_shares(answers) / (shares * (1 + gain))[answers.value]
-    return shares_outcome(largest(answers, found), 1.0, 0, sample)
+class DeltaDisclosure(Term):
+    """delta-disclosure privacy: every answer of the table is about as common in each class."""
 
+    name = "delta-disclosure"
+    main = "delta"
+    words = "{delta:g}-disclosure private"
+    required = {"delta": positive}
+    optional = {"reference": one_of("input", "released")}
+    reads_input = True
 
-def necessary_beta_likeness(model: Model, known: Known) -> np.ndarray:
-    """The table's shares, each at least the largest of a class over 1 + beta, add up to no more than 1.
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """|log2(q / p)| is below delta for every answer of the table, strictly; infinite where a class lacks one."""
+        answers, shares = sample.histogram.answers(), table_shares(sample)
+        with np.errstate(divide="ignore"):
+            found = np.abs(np.log2(answer_shares(answers) / shares[answers.value]))
+        lacks = answers.sums(shares[answers.value] > 0) < (shares > 0).sum()
+        value = np.where(lacks, np.inf, largest(answers, found))
+        return Outcome(value, ~sample.judged | (value < model["delta"] * (1 - TOLERANCE)), sample.judged, "high")
 
-    People with several answers have shares that add up to more, so that nothing follows for them.
-    """
-    classes = known.view.classes
-    if known.facts.claims.people:
-        return np.ones(classes, dtype=bool)
-    answers = known.sample.histogram.answers()
-    most = np.zeros(len(answers.known))
-    np.maximum.at(most, answers.value, answer_shares(answers))
-    return np.full(classes, most.sum() <= (1 + largest_allowed(model["beta"])) * (1 + TOLERANCE))
+    def sides(self, model: Model) -> Sequence[str]:
+        return (model.get("reference", "input"),)
 
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """Classes have the same answers; where rows are counted, no share is 4 to the delta times another class's."""
+        answers = known.sample.histogram.answers()
+        judged = int((known.most > 0).sum())
+        fewest, most = np.full(len(answers.known), np.inf), np.zeros(len(answers.known))
+        np.minimum.at(fewest, answers.value, answer_shares(answers))
+        np.maximum.at(most, answers.value, answer_shares(answers))
+        everywhere = np.bincount(answers.value, minlength=len(answers.known))[most > 0] == judged
+        apart = np.log2(most[most > 0] / fewest[most > 0]) < 2 * model["delta"]
+        return np.full(answers.classes, bool(everywhere.all() and (known.facts.claims.people or apart.all())))
 
-TERM_BETA_LIKENESS = Term(
-    name="beta-likeness",
-    main="beta",
-    words="{variant} {beta:g}-like",
-    required={"beta": positive, "variant": one_of("basic", "enhanced")},
-    optional={"reference": one_of("input", "released")},
-    limit=lambda model: 1.0,
-    judge=judge_beta_likeness,
-    sides=lambda model: (model.get("reference", "input"),),
-    reads_input=True,
-    necessary=necessary_beta_likeness,
-    left=lambda model, sample: 1 / 2,
-)
-
-
-# ----------------------------------------
-# delta-disclosure privacy: every answer of the table is about as common in each class.
-
-
-def judge_delta_disclosure(model: Model, sample: Sample) -> Outcome:
-    """|log2(q / p)| is below delta for every answer of the table, strictly; infinite where a class lacks one."""
-    answers, shares = sample.histogram.answers(), table_shares(sample)
-    with np.errstate(divide="ignore"):
-        found = np.abs(np.log2(answer_shares(answers) / shares[answers.value]))
-    lacks = answers.sums(shares[answers.value] > 0) < (shares > 0).sum()
-    value = np.where(lacks, np.inf, largest(answers, found))
-    return Outcome(value, ~sample.judged | (value < model["delta"] * (1 - TOLERANCE)), sample.judged, "high")
-
-
-def necessary_delta_disclosure(model: Model, known: Known) -> np.ndarray:
-    """Classes have the same answers; where rows are counted, no share is 4 to the delta times that of another class."""
-    answers = known.sample.histogram.answers()
-    judged = int((known.most > 0).sum())
-    fewest, most = np.full(len(answers.known), np.inf), np.zeros(len(answers.known))
-    np.minimum.at(fewest, answers.value, answer_shares(answers))
-    np.maximum.at(most, answers.value, answer_shares(answers))
-    everywhere = np.bincount(answers.value, minlength=len(answers.known))[most > 0] == judged
-    apart = np.log2(most[most > 0] / fewest[most > 0]) < 2 * model["delta"]
-    return np.full(answers.classes, bool(everywhere.all() and (known.facts.claims.people or apart.all())))
-
-
-TERM_DELTA_DISCLOSURE = Term(
-    name="delta-disclosure",
-    main="delta",
-    words="{delta:g}-disclosure private",
-    required={"delta": positive},
-    optional={"reference": one_of("input", "released")},
-    limit=lambda model: model["delta"],
-    judge=judge_delta_disclosure,
-    sides=lambda model: (model.get("reference", "input"),),
-    reads_input=True,
-    necessary=necessary_delta_disclosure,
-    left=lambda model, sample: 1 / 2,
-)
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return 1 / 2

@@ -1,4 +1,4 @@
-"""Distinct l-diversity: a class has at least l answers."""
+"""Models of how different the answers of a class are, and how large a share one of them has."""
 
 from __future__ import annotations
 
@@ -54,126 +54,110 @@ def recursive_ratio(model: Mapping[str, Any], view: Histogram) -> np.ndarray:
         return np.where(most > 0, most / tail, 0.0)
 
 
-def judge_distinct_l(model: Model, sample: Sample) -> Outcome:
-    """At least l distinct answers."""
-    distinct = distinct_answers(sample.diversity)
-    return Outcome(distinct, ~sample.judged | (distinct >= model["l"]), sample.judged, "low")
+class DistinctL(Term):
+    """Distinct l-diversity: a class has at least l answers."""
+
+    name = "distinct-l"
+    main = "l"
+    words = "distinct {l}-diverse"
+    required = {"l": count}
+    rows_first = True
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """At least l distinct answers."""
+        distinct = distinct_answers(sample.diversity)
+        return Outcome(distinct, ~sample.judged | (distinct >= model["l"]), sample.judged, "low")
+
+    def can_fail(self, model: Model) -> bool:
+        return model["l"] > 1
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        return known.distinct >= model["l"]
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return 1 / model["l"]
 
 
-TERM_DISTINCT_L = Term(
-    name="distinct-l",
-    main="l",
-    words="distinct {l}-diverse",
-    required={"l": count},
-    limit=lambda model: model["l"],
-    judge=judge_distinct_l,
-    can_fail=lambda model: model["l"] > 1,
-    rows_first=True,
-    necessary=lambda model, known: known.distinct >= model["l"],
-    left=lambda model, sample: 1 / model["l"],
-)
+class EntropyL(Term):
+    """Entropy l-diversity: the answers of a class are as uncertain as l equally likely ones."""
+
+    name = "entropy-l"
+    main = "l"
+    words = "entropy {l:g}-diverse"
+    required = {"l": from_one}
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Entropy of at least ln l; the figure is exp(entropy), comparable with l."""
+        found = both_ways(sample.diversity, entropy, np.minimum)
+        passes = ~sample.judged | (found >= np.log(model["l"]) - TOLERANCE)
+        return Outcome(np.exp(found), passes, sample.judged, "low")
+
+    def can_fail(self, model: Model) -> bool:
+        return model["l"] > 1
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """The flattest histogram there can be is uncertain enough."""
+        most = np.minimum(entropy(known.view), entropy(known.whole))
+        return at_least(most, np.log(model["l"]))
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return 1 / math.ceil(model["l"] - TOLERANCE)
 
 
-# ----------------------------------------
-# Entropy l-diversity: the answers of a class are as uncertain as l equally likely ones.
+class RecursiveCl(Term):
+    """Recursive (c, l)-diversity: the commonest answer of a class is not too common beside the rare ones."""
+
+    name = "recursive-cl"
+    main = "c"
+    words = "recursive ({c:g},{l})-diverse"
+    required = {"c": positive, "l": count}
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """r1 < c (r_l + ... + r_m), strictly; the figure is r1 over that tail.
+
+        The comparison is strict, so a difference within rounding counts as equality, which fails.
+        """
+        value = both_ways(sample.diversity, lambda view: recursive_ratio(model, view), np.maximum)
+        passes = ~sample.judged | (value < model["c"] * (1 - TOLERANCE))
+        return Outcome(value, passes, sample.judged, "high")
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """The flattest histogram there can be has a tail that is long enough."""
+        least = np.maximum(recursive_ratio(model, known.view), recursive_ratio(model, known.whole))
+        return least < model["c"]
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return 1 / model["l"]
 
 
-def judge_entropy_l(model: Model, sample: Sample) -> Outcome:
-    """Entropy of at least ln l; the figure is exp(entropy), comparable with l."""
-    found = both_ways(sample.diversity, entropy, np.minimum)
-    passes = ~sample.judged | (found >= np.log(model["l"]) - TOLERANCE)
-    return Outcome(np.exp(found), passes, sample.judged, "low")
+class PSensitive(Term):
+    """p-sensitive k-anonymity: a class of at least k has at least p answers."""
 
+    name = "p-sensitive"
+    main = "p"
+    words = "{p}-sensitive {k}-anonymous"
+    group_words = "at least {p} values in groups of at least {k} records"
+    required = {"p": count, "k": count}
+    identity = True
+    rows_first = True
 
-def necessary_entropy_l(model: Model, known: Known) -> np.ndarray:
-    """The flattest histogram there can be is uncertain enough."""
-    most = np.minimum(entropy(known.view), entropy(known.whole))
-    return at_least(most, np.log(model["l"]))
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """At least p distinct answers, in a class of at least k."""
+        distinct = distinct_answers(sample.diversity)
+        passes = (~sample.judged | (distinct >= model["p"])) & (sample.sizes >= model["k"])
+        return Outcome(distinct, passes, sample.judged, "low")
 
+    def size(self, model: Model) -> int:
+        return int(model["k"])
 
-TERM_ENTROPY_L = Term(
-    name="entropy-l",
-    main="l",
-    words="entropy {l:g}-diverse",
-    required={"l": from_one},
-    limit=lambda model: model["l"],
-    judge=judge_entropy_l,
-    can_fail=lambda model: model["l"] > 1,
-    necessary=necessary_entropy_l,
-    left=lambda model, sample: 1 / math.ceil(model["l"] - TOLERANCE),
-)
+    def can_fail(self, model: Model) -> bool:
+        return model["p"] > 1
 
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        return known.distinct >= model["p"]
 
-# ----------------------------------------
-# Recursive (c, l)-diversity: the commonest answer of a class is not too common beside the rare ones.
-
-
-def judge_recursive_cl(model: Model, sample: Sample) -> Outcome:
-    """r1 < c (r_l + ... + r_m), strictly; the figure is r1 over that tail.
-
-    The comparison is strict, so a difference within rounding counts as equality, which fails.
-    """
-    value = both_ways(sample.diversity, lambda view: recursive_ratio(model, view), np.maximum)
-    passes = ~sample.judged | (value < model["c"] * (1 - TOLERANCE))
-    return Outcome(value, passes, sample.judged, "high")
-
-
-def necessary_recursive_cl(model: Model, known: Known) -> np.ndarray:
-    """The flattest histogram there can be has a tail that is long enough."""
-    least = np.maximum(recursive_ratio(model, known.view), recursive_ratio(model, known.whole))
-    return least < model["c"]
-
-
-TERM_RECURSIVE_CL = Term(
-    name="recursive-cl",
-    main="c",
-    words="recursive ({c:g},{l})-diverse",
-    required={"c": positive, "l": count},
-    limit=lambda model: model["c"],
-    judge=judge_recursive_cl,
-    necessary=necessary_recursive_cl,
-    left=lambda model, sample: 1 / model["l"],
-)
-
-
-# ----------------------------------------
-# p-sensitive k-anonymity: a class of at least k has at least p answers.
-
-
-def judge_p_sensitive(model: Model, sample: Sample) -> Outcome:
-    """At least p distinct answers, in a class of at least k."""
-    distinct = distinct_answers(sample.diversity)
-    passes = (~sample.judged | (distinct >= model["p"])) & (sample.sizes >= model["k"])
-    return Outcome(distinct, passes, sample.judged, "low")
-
-
-TERM_P_SENSITIVE = Term(
-    name="p-sensitive",
-    main="p",
-    words="{p}-sensitive {k}-anonymous",
-    group_words="at least {p} values in groups of at least {k} records",
-    required={"p": count, "k": count},
-    limit=lambda model: model["p"],
-    judge=judge_p_sensitive,
-    identity=True,
-    size=lambda model: model["k"],
-    can_fail=lambda model: model["p"] > 1,
-    rows_first=True,
-    necessary=lambda model, known: known.distinct >= model["p"],
-    left=lambda model, sample: 1 / model["p"],
-)
-
-
-# ----------------------------------------
-# Complete (alpha, k)-anonymity: each answer has at most a share of its own in a class of at least k.
-
-
-def judge_alpha_k_complete(model: Model, sample: Sample) -> Outcome:
-    """Each answer's share is at most its own alpha; the figure is the largest share over alpha."""
-    answers = sample.histogram.answers()
-    with np.errstate(divide="ignore"):
-        found = answer_shares(answers) / alpha_of(model, sample)[answers.value]
-    return shares_outcome(largest(answers, found), 1.0, model["k"], sample)
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return 1 / model["p"]
 
 
 def alpha_of(model: Model, sample: Sample) -> np.ndarray:
@@ -184,69 +168,67 @@ def alpha_of(model: Model, sample: Sample) -> np.ndarray:
     return alpha
 
 
-def necessary_alpha_k_complete(model: Model, known: Known) -> np.ndarray:
-    """Some number of people leaves every answer with its share; which code is which value is not published."""
-    if known.coded:
-        return np.ones(known.view.classes, dtype=bool)
-    return possible_shares(alpha_of(model, known.sample)[known.view.value], known)
+class AlphaKComplete(Term):
+    """Complete (alpha, k)-anonymity: each answer has at most a share of its own in a class of at least k."""
+
+    name = "alpha-k-complete"
+    words = "completely (alpha,{k})-anonymous"
+    group_words = "shares of values limited in groups of at least {k} records"
+    required = {"alpha": shares, "k": count}
+    optional = {"default": share}
+    identity = True
+    single = True
+
+    def limit(self, model: Model) -> float:
+        return 1.0
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Each answer's share is at most its own alpha; the figure is the largest share over alpha."""
+        answers = sample.histogram.answers()
+        with np.errstate(divide="ignore"):
+            found = answer_shares(answers) / alpha_of(model, sample)[answers.value]
+        return shares_outcome(largest(answers, found), 1.0, model["k"], sample)
+
+    def size(self, model: Model) -> int:
+        return int(model["k"])
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """Some number of people leaves every answer with its share; which code is which value is not published."""
+        if known.coded:
+            return np.ones(known.view.classes, dtype=bool)
+        return possible_shares(alpha_of(model, known.sample)[known.view.value], known)
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return alpha_of(model, sample)
 
 
-TERM_ALPHA_K_COMPLETE = Term(
-    name="alpha-k-complete",
-    words="completely (alpha,{k})-anonymous",
-    group_words="shares of values limited in groups of at least {k} records",
-    required={"alpha": shares, "k": count},
-    optional={"default": share},
-    limit=lambda model: 1.0,
-    judge=judge_alpha_k_complete,
-    identity=True,
-    size=lambda model: model["k"],
-    single=True,
-    necessary=necessary_alpha_k_complete,
-    left=alpha_of,
-)
+class AlphaKGeneral(Term):
+    """General (alpha, k)-anonymity: no answer has more than the share alpha of a class of at least k."""
 
+    name = "alpha-k-general"
+    main = "alpha"
+    words = "generally ({alpha:g},{k})-anonymous"
+    group_words = "no value with a share above {alpha:g} in groups of at least {k} records"
+    required = {"alpha": share, "k": count}
+    identity = True
 
-# ----------------------------------------
-# General (alpha, k)-anonymity: no answer has more than the share alpha of a class of at least k.
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """No answer has a share above alpha, in a class of at least k."""
+        answers = sample.histogram.answers()
+        return shares_outcome(largest(answers, answer_shares(answers)), model["alpha"], model["k"], sample)
 
+    def size(self, model: Model) -> int:
+        return int(model["k"])
 
-def judge_alpha_k_general(model: Model, sample: Sample) -> Outcome:
-    """No answer has a share above alpha, in a class of at least k."""
-    answers = sample.histogram.answers()
-    return shares_outcome(largest(answers, answer_shares(answers)), model["alpha"], model["k"], sample)
+    def can_fail(self, model: Model) -> bool:
+        return model["alpha"] < 1
 
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """Some number of people leaves every answer, or the code that stands for it, with a share of at most alpha."""
+        return possible_shares(np.full(len(known.view.group), float(model["alpha"])), known)
 
-def necessary_alpha_k_general(model: Model, known: Known) -> np.ndarray:
-    """Some number of people leaves every answer, or the code that stands for it, with a share of at most alpha."""
-    return possible_shares(np.full(len(known.view.group), float(model["alpha"])), known)
-
-
-TERM_ALPHA_K_GENERAL = Term(
-    name="alpha-k-general",
-    main="alpha",
-    words="generally ({alpha:g},{k})-anonymous",
-    group_words="no value with a share above {alpha:g} in groups of at least {k} records",
-    required={"alpha": share, "k": count},
-    limit=lambda model: model["alpha"],
-    judge=judge_alpha_k_general,
-    identity=True,
-    size=lambda model: model["k"],
-    can_fail=lambda model: model["alpha"] < 1,
-    necessary=necessary_alpha_k_general,
-    left=lambda model, sample: model["alpha"],
-)
-
-
-# ----------------------------------------
-# Simple (alpha, k)-anonymity: one given answer has at most the share alpha of a class of at least k.
-
-
-def judge_alpha_k_simple(model: Model, sample: Sample) -> Outcome:
-    """One given answer has a share of at most alpha, in a class of at least k."""
-    answers = sample.histogram.answers()
-    shares = np.where(is_value(sample, model["value"])[answers.value], answer_shares(answers), 0.0)
-    return shares_outcome(largest(answers, shares), model["alpha"], model["k"], sample)
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return model["alpha"]
 
 
 def alpha_of_simple(model: Model, sample: Sample) -> np.ndarray:
@@ -254,25 +236,34 @@ def alpha_of_simple(model: Model, sample: Sample) -> np.ndarray:
     return np.where(is_value(sample, model["value"]), float(model["alpha"]), 1.0)
 
 
-def necessary_alpha_k_simple(model: Model, known: Known) -> np.ndarray:
-    """Some number of people leaves the answer with its share; which code it would be is not published."""
-    if known.coded:
-        return np.ones(known.view.classes, dtype=bool)
-    return possible_shares(alpha_of_simple(model, known.sample)[known.view.value], known)
+class AlphaKSimple(Term):
+    """Simple (alpha, k)-anonymity: one given answer has at most the share alpha of a class of at least k."""
 
+    name = "alpha-k-simple"
+    main = "alpha"
+    words = "simply ({alpha:g},{k})-anonymous for one value"
+    group_words = "one value with a share of at most {alpha:g} in groups of at least {k} records"
+    required = {"alpha": share, "k": count, "value": scalar}
+    identity = True
+    single = True
 
-TERM_ALPHA_K_SIMPLE = Term(
-    name="alpha-k-simple",
-    main="alpha",
-    words="simply ({alpha:g},{k})-anonymous for one value",
-    group_words="one value with a share of at most {alpha:g} in groups of at least {k} records",
-    required={"alpha": share, "k": count, "value": scalar},
-    limit=lambda model: model["alpha"],
-    judge=judge_alpha_k_simple,
-    identity=True,
-    size=lambda model: model["k"],
-    single=True,
-    can_fail=lambda model: model["alpha"] < 1,
-    necessary=necessary_alpha_k_simple,
-    left=alpha_of_simple,
-)
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """One given answer has a share of at most alpha, in a class of at least k."""
+        answers = sample.histogram.answers()
+        shares = np.where(is_value(sample, model["value"])[answers.value], answer_shares(answers), 0.0)
+        return shares_outcome(largest(answers, shares), model["alpha"], model["k"], sample)
+
+    def size(self, model: Model) -> int:
+        return int(model["k"])
+
+    def can_fail(self, model: Model) -> bool:
+        return model["alpha"] < 1
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """Some number of people leaves the answer with its share; which code it would be is not published."""
+        if known.coded:
+            return np.ones(known.view.classes, dtype=bool)
+        return possible_shares(alpha_of_simple(model, known.sample)[known.view.value], known)
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return alpha_of_simple(model, sample)

@@ -1,4 +1,4 @@
-"""The model of personalised anonymity, judged class by class from labels and guards."""
+"""Models that look back: at what each person guards, and at the values of earlier releases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import polars as pl
 from shoal.errors import VerificationError
 from shoal.verify.counts import Known
 from shoal.verify.facts import Sample
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import Outcome, at_most
 from shoal.verify.terms.base import Model, Term, count, positive_share
 from shoal.verify.values import canonical
@@ -120,24 +121,6 @@ def _drawn(counts: np.ndarray, share: np.ndarray, times: int) -> float:
     return 1.0 - float(product[times]) / choices
 
 
-def judge_personalised(model: Model, sample: Sample) -> Outcome:
-    """The likeliest breach of each class; records of unknown value take no part."""
-    facts, (name,) = sample.facts, sample.names
-    records = facts.guarded.get(name)
-    if records is None:
-        raise VerificationError("What people guard is only known at the gate.")
-    seen = records.select(pl.when(pl.col("truth").is_not_null()).then("label")).to_series()
-    paths = facts.claims.column(name).hierarchy or ()
-    group, who = records["class"].to_numpy(), records["who"].to_numpy() if facts.people else None
-    guards = _guards(model, records, paths)
-    chances = breach_probabilities(paths, seen, guards, group, who, records["rows"].to_numpy())
-    worst = np.zeros(facts.classes.count)
-    np.maximum.at(worst, group, chances)
-    judged = np.zeros(facts.classes.count, dtype=bool)
-    judged[group[records["truth"].is_not_null().to_numpy()]] = True
-    return Outcome(worst, at_most(worst, model["p"]) | ~judged, judged, "high")
-
-
 def _guards(model: Model, records: pl.DataFrame, paths: Sequence[Sequence[str]]) -> pl.Series:
     """The label that each record guards, null for none: as its owner wrote it, or at one level above its value."""
     level = model.get("guard_level")
@@ -150,60 +133,60 @@ def _guards(model: Model, records: pl.DataFrame, paths: Sequence[Sequence[str]])
     return records.select(pl.when(asked).then("guard")).to_series()
 
 
-def check(claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
-    """Guards are nodes of one hierarchy."""
-    if len(columns) != 1 or (columns[0].hierarchy is None and columns[0].coded is None):
-        raise VerificationError("The manifest's model 'personalised' is not claimed on one column with a hierarchy.")
+class Personalised(Term):
+    """Personalised anonymity: hardly anybody is found under what they guard."""
 
-
-def necessary(model: Model, known: Known) -> np.ndarray:
-    """Where everybody guards something and all of a class have one value, that value is out.
-
-    A ``*`` beside it is a value that was lifted all the way, no missing answer, so cells count as they stand.
-    """
-    column, view = known.sample.attribute.columns[0], known.view
-    if model.get("guard_level") is None or column.hierarchy is None or model["p"] >= 1:
-        return np.ones(view.classes, dtype=bool)
-    leaves = {row[0] for row in column.hierarchy}
-    leaf = np.array([text in leaves for text in known.sample.attribute.texts.to_list()], dtype=bool)
-    bare = np.bincount(view.group, weights=leaf[view.value], minlength=view.classes)
-    cells = np.bincount(known.whole.group, minlength=view.classes)
-    return ~((bare == 1) & (cells == 1))
-
-
-TERM_PERSONALISED = Term(
-    name="personalised",
-    main="p",
-    words="of a breach probability of at most {p:g}",
-    leaves_open=(
+    name = "personalised"
+    main = "p"
+    words = "of a breach probability of at most {p:g}"
+    leaves_open = (
         "People who guard no value of '{}', and hints at guards: where values were lifted, somebody asked for it."
-    ),
-    required={"p": positive_share},
-    optional={"guard_level": lambda value: value == 0 or count(value)},
-    limit=lambda model: model["p"],
-    judge=judge_personalised,
-    people=False,
-    guards=True,
-    needs_input=lambda claims, columns: True,  # guards are as sensitive as values
-    check=check,
-    necessary=necessary,
-)
+    )
+    required = {"p": positive_share}
+    optional = {"guard_level": lambda value: value == 0 or count(value)}
+    people = False
+    guards = True
 
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """The likeliest breach of each class; records of unknown value take no part."""
+        facts, (name,) = sample.facts, sample.names
+        records = facts.guarded.get(name)
+        if records is None:
+            raise VerificationError("What people guard is only known at the gate.")
+        seen = records.select(pl.when(pl.col("truth").is_not_null()).then("label")).to_series()
+        paths = facts.claims.column(name).hierarchy or ()
+        group, who = records["class"].to_numpy(), records["who"].to_numpy() if facts.people else None
+        guards = _guards(model, records, paths)
+        chances = breach_probabilities(paths, seen, guards, group, who, records["rows"].to_numpy())
+        worst = np.zeros(facts.classes.count)
+        np.maximum.at(worst, group, chances)
+        judged = np.zeros(facts.classes.count, dtype=bool)
+        judged[group[records["truth"].is_not_null().to_numpy()]] = True
+        return Outcome(worst, at_most(worst, model["p"]) | ~judged, judged, "high")
 
-# ----------------------------------------
-# m-invariance, straight from its definition: values of a class, how often each occurs, and what they were before.
+    def needs_input(self, claims: Claims, columns: Sequence[Column]) -> bool:
+        return True  # guards are as sensitive as values
 
+    def check(self, claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
+        """Guards are nodes of one hierarchy."""
+        if len(columns) != 1 or (columns[0].hierarchy is None and columns[0].coded is None):
+            raise VerificationError(
+                "The manifest's model 'personalised' is not claimed on one column with a hierarchy."
+            )
 
-def judge_m_invariance(model: Model, sample: Sample) -> Outcome:
-    """Distinct answers of each class, 0 where they are not equally frequent, or not those of earlier releases."""
-    answers = sample.histogram.answers()
-    distinct = np.bincount(answers.group, minlength=answers.classes).astype(float)
-    least, most = answers.extremes(answers.rows.astype(float))
-    even = (least == most) & (sample.facts.all_sizes == sample.facts.classes.sizes)
-    if sample.side == "history":
-        even &= ~_strange(sample)
-    value = np.where(even, distinct, 0.0)
-    return Outcome(value, ~sample.judged | (value >= model["m"]), sample.judged, "low")
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """Where everybody guards something and all of a class have one value, that value is out.
+
+        A ``*`` beside it is a value that was lifted all the way, no missing answer, so cells count as they stand.
+        """
+        column, view = known.sample.attribute.columns[0], known.view
+        if model.get("guard_level") is None or column.hierarchy is None or model["p"] >= 1:
+            return np.ones(view.classes, dtype=bool)
+        leaves = {row[0] for row in column.hierarchy}
+        leaf = np.array([text in leaves for text in known.sample.attribute.texts.to_list()], dtype=bool)
+        bare = np.bincount(view.group, weights=leaf[view.value], minlength=view.classes)
+        cells = np.bincount(known.whole.group, minlength=view.classes)
+        return ~((bare == 1) & (cells == 1))
 
 
 def _strange(sample: Sample) -> np.ndarray:
@@ -226,19 +209,35 @@ def _strange(sample: Sample) -> np.ndarray:
     return strange
 
 
-TERM_M_INVARIANCE = Term(
-    name="m-invariance",
-    main="m",
-    words="{m}-invariant",
-    required={"m": count},
-    limit=lambda model: model["m"],
-    judge=judge_m_invariance,
-    identity=True,
-    single=True,
-    remembers=True,
-    people=False,
-    # Judged twice: by what is released, and by what only the publisher knows.
-    sides=lambda model: ("released", "history"),
-    necessary=lambda model, known: known.distinct >= model["m"],
-    left=lambda model, sample: 1 / model["m"],
-)
+class MInvariance(Term):
+    """m-invariance: m values in each class, each as often as the others, and the same as in earlier releases."""
+
+    name = "m-invariance"
+    main = "m"
+    words = "{m}-invariant"
+    required = {"m": count}
+    identity = True
+    single = True
+    remembers = True
+    people = False
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Distinct answers of each class, 0 where they are not equally frequent, or not those of earlier releases."""
+        answers = sample.histogram.answers()
+        distinct = np.bincount(answers.group, minlength=answers.classes).astype(float)
+        least, most = answers.extremes(answers.rows.astype(float))
+        even = (least == most) & (sample.facts.all_sizes == sample.facts.classes.sizes)
+        if sample.side == "history":
+            even &= ~_strange(sample)
+        value = np.where(even, distinct, 0.0)
+        return Outcome(value, ~sample.judged | (value >= model["m"]), sample.judged, "low")
+
+    def sides(self, model: Model) -> Sequence[str]:
+        # Judged twice: by what is released, and by what only the publisher knows.
+        return ("released", "history")
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        return known.distinct >= model["m"]
+
+    def left(self, model: Model, sample: Sample) -> float | np.ndarray:
+        return 1 / model["m"]

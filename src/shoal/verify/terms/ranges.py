@@ -1,4 +1,4 @@
-"""Range confidence: no sensitive range holds too large a share of a class."""
+"""Models of sensitive ranges, straight from their definitions, pair by pair and range by range."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import polars as pl
 
 from shoal.verify.counts import Known, possible_shares
 from shoal.verify.facts import Attribute, Sample
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.policies import Layout, exact, lay_out, ranks
 from shoal.verify.report import Outcome, at_most
 from shoal.verify.terms.base import Model, Term, positive_share
@@ -43,53 +44,6 @@ class Distance:
 
     between: Callable[[np.ndarray, np.ndarray], np.ndarray]
     line: np.ndarray | None = None
-
-
-def range_diversity(model: Mapping[str, Any], sample: Sample) -> Outcome:
-    """Mean over ordered pairs of closeness, itself included, 0 where the second is outside the first one's range."""
-    attribute = sample.attribute
-    view = sample.diversity.answers()
-    layout = _layout(attribute)
-    order = np.lexsort((layout.place[view.value], view.group))
-    group, value, count = view.group[order], view.value[order], view.count[order]
-    base = group * (len(layout.place) + 1)
-    key = base + layout.place[value]
-    first = np.searchsorted(key, base + layout.low[value], side="left")
-    after = np.searchsorted(key, base + layout.high[value], side="right")
-    # A value's closeness to itself needs no domain, which the release alone may not tell.
-    distance = _distance(sample) if (after - first > 1).any() else Distance(lambda one, other: np.zeros(len(one)))
-    near = np.zeros(len(value))
-    line = distance.line
-    for start, stop in () if line is None else _large_classes(group):
-        mine = slice(start, stop)
-        place = line[value[mine]]  # type: ignore[index]
-        near[mine] = _along_the_line(place, count[mine], first[mine] - start, after[mine] - start)
-        after[mine] = first[mine]  # no pair of theirs is left
-    for start, stop in _slices(after - first):
-        sizes = (after - first)[start:stop]
-        one = np.repeat(np.arange(start, stop), sizes)
-        other = np.arange(len(one)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[one]
-        close = 1.0 - distance.between(value[one], value[other])
-        near[start:stop] += np.bincount(one - start, weights=close * count[other], minlength=stop - start)
-    total = np.bincount(group, weights=count, minlength=view.classes)
-    pairs = np.bincount(group, weights=count * near, minlength=view.classes)
-    figure = pairs / np.maximum(total, 1) ** 2
-    return _outcome(model, sample, layout, np.minimum(figure, 1.0))
-
-
-def range_confidence(model: Mapping[str, Any], sample: Sample) -> Outcome:
-    """Largest share of a class's answers in one range of the policy."""
-    view = sample.histogram.answers()
-    layout = _layout(sample.attribute)
-    most = np.zeros(view.classes)
-    np.maximum.at(most, view.group, view.count)  # every range holds the value whose range it is
-    order = np.argsort(layout.place[view.value], kind="stable")
-    place, group, count = layout.place[view.value][order], view.group[order], view.count[order]
-    for low, high in set(layout.declared):
-        inside = slice(np.searchsorted(place, low, side="left"), np.searchsorted(place, high, side="right"))
-        most = np.maximum(most, np.bincount(group[inside], weights=count[inside], minlength=view.classes))
-    share = np.minimum(most / np.maximum(view.known_size, 1), 1.0)
-    return _outcome(model, sample, layout, share)
 
 
 def _outcome(model: Mapping[str, Any], sample: Sample, layout: Layout, figure: np.ndarray) -> Outcome:
@@ -203,64 +157,99 @@ def _leaf_rows(rows: list, kind: str) -> dict[str | None, int]:
     return {text: place for place, text in enumerate(texts.to_list())}
 
 
-def necessary_range_confidence(model: Model, known: Known) -> np.ndarray:
-    """No value has more than the limit's share, and no range holds every answer of a class."""
-    view, passes = known.view, possible_shares(np.full(len(known.view.group), model["p"]), known)
-    attribute = known.sample.attribute
-    if known.coded or model["p"] >= 1:
+class RangeConfidence(Term):
+    """Range confidence: no sensitive range holds too large a share of a class."""
+
+    name = "range-confidence"
+    main = "p"
+    words = "of range confidence at most {p:g}"
+    required = {"p": positive_share}
+    single = True
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Largest share of a class's answers in one range of the policy."""
+        view = sample.histogram.answers()
+        layout = _layout(sample.attribute)
+        most = np.zeros(view.classes)
+        np.maximum.at(most, view.group, view.count)  # every range holds the value whose range it is
+        order = np.argsort(layout.place[view.value], kind="stable")
+        place, group, count = layout.place[view.value][order], view.group[order], view.count[order]
+        for low, high in set(layout.declared):
+            inside = slice(np.searchsorted(place, low, side="left"), np.searchsorted(place, high, side="right"))
+            most = np.maximum(most, np.bincount(group[inside], weights=count[inside], minlength=view.classes))
+        share = np.minimum(most / np.maximum(view.known_size, 1), 1.0)
+        return _outcome(model, sample, layout, share)
+
+    def needs_input(self, claims: Claims, columns: Sequence[Column]) -> bool:
+        return has_hidden_ranges(columns)
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """No value has more than the limit's share, and no range holds every answer of a class."""
+        view, passes = known.view, possible_shares(np.full(len(known.view.group), model["p"]), known)
+        attribute = known.sample.attribute
+        if known.coded or model["p"] >= 1:
+            return passes
+        layout = lay_out(attribute.columns[0].policy, attribute.columns[0], attribute.texts, attribute.numbers)
+        for low, high in set(layout.declared):
+            place = layout.place[view.value]
+            outside = np.bincount(view.group, weights=(place < low) | (place > high), minlength=view.classes)
+            passes &= outside > 0
         return passes
-    layout = lay_out(attribute.columns[0].policy, attribute.columns[0], attribute.texts, attribute.numbers)
-    for low, high in set(layout.declared):
-        place = layout.place[view.value]
-        outside = np.bincount(view.group, weights=(place < low) | (place > high), minlength=view.classes)
-        passes &= outside > 0
-    return passes
 
 
-TERM_RANGE_CONFIDENCE = Term(
-    name="range-confidence",
-    main="p",
-    words="of range confidence at most {p:g}",
-    required={"p": positive_share},
-    limit=lambda model: model["p"],
-    judge=range_confidence,
-    single=True,
-    needs_input=lambda claims, columns: has_hidden_ranges(columns),
-    necessary=necessary_range_confidence,
-)
+class RangeDiversity(Term):
+    """Range diversity: few pairs of a class lie close to each other within one sensitive range."""
 
-
-# ----------------------------------------
-# Range diversity: few pairs of a class lie close to each other within one sensitive range.
-
-
-def needs_input(claims: Claims, columns: Sequence[Column]) -> bool:
-    """Whether ranges are not told, or have a width to measure by a domain that is not public."""
-    ranged = [column for column in columns if column.policy is not None]
-    return has_hidden_ranges(columns) or not all(has_public_domain(column) for column in ranged)
-
-
-def necessary_range_diversity(model: Model, known: Known) -> np.ndarray:
-    """A value is as close to itself as can be, so the mean over pairs is at least the sum of squared shares."""
-    view = known.view
-    share = view.count / view.sums(view.count)[view.group]
-    return at_most(view.sums(share**2), model["p"])
-
-
-TERM_RANGE_DIVERSITY = Term(
-    name="range-diversity",
-    main="p",
-    words="of range diversity at most {p:g}",
-    leaves_open=(
+    name = "range-diversity"
+    main = "p"
+    words = "of range diversity at most {p:g}"
+    leaves_open = (
         "A likely guess at the range of '{}': range diversity is a mean over pairs, so one sensitive range may hold "
         "most of a class."
-    ),
-    closed_by=("range-confidence",),
-    required={"p": positive_share},
-    limit=lambda model: model["p"],
-    judge=range_diversity,
-    single=True,
-    reads_input=True,
-    needs_input=needs_input,
-    necessary=necessary_range_diversity,
-)
+    )
+    closed_by = ("range-confidence",)
+    required = {"p": positive_share}
+    single = True
+    reads_input = True
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Mean closeness of ordered pairs, itself included, 0 where the second is outside the first one's range."""
+        attribute = sample.attribute
+        view = sample.diversity.answers()
+        layout = _layout(attribute)
+        order = np.lexsort((layout.place[view.value], view.group))
+        group, value, count = view.group[order], view.value[order], view.count[order]
+        base = group * (len(layout.place) + 1)
+        key = base + layout.place[value]
+        first = np.searchsorted(key, base + layout.low[value], side="left")
+        after = np.searchsorted(key, base + layout.high[value], side="right")
+        # A value's closeness to itself needs no domain, which the release alone may not tell.
+        distance = _distance(sample) if (after - first > 1).any() else Distance(lambda one, other: np.zeros(len(one)))
+        near = np.zeros(len(value))
+        line = distance.line
+        for start, stop in () if line is None else _large_classes(group):
+            mine = slice(start, stop)
+            place = line[value[mine]]  # type: ignore[index]
+            near[mine] = _along_the_line(place, count[mine], first[mine] - start, after[mine] - start)
+            after[mine] = first[mine]  # no pair of theirs is left
+        for start, stop in _slices(after - first):
+            sizes = (after - first)[start:stop]
+            one = np.repeat(np.arange(start, stop), sizes)
+            other = np.arange(len(one)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[one]
+            close = 1.0 - distance.between(value[one], value[other])
+            near[start:stop] += np.bincount(one - start, weights=close * count[other], minlength=stop - start)
+        total = np.bincount(group, weights=count, minlength=view.classes)
+        pairs = np.bincount(group, weights=count * near, minlength=view.classes)
+        figure = pairs / np.maximum(total, 1) ** 2
+        return _outcome(model, sample, layout, np.minimum(figure, 1.0))
+
+    def needs_input(self, claims: Claims, columns: Sequence[Column]) -> bool:
+        """Whether ranges are not told, or have a width to measure by a domain that is not public."""
+        ranged = [column for column in columns if column.policy is not None]
+        return has_hidden_ranges(columns) or not all(has_public_domain(column) for column in ranged)
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """A value is as close to itself as can be, so the mean over pairs is at least the sum of squared shares."""
+        view = known.view
+        share = view.count / view.sums(view.count)[view.group]
+        return at_most(view.sums(share**2), model["p"])

@@ -1,4 +1,4 @@
-"""k-anonymity: nobody is in a class of fewer than k."""
+"""Models of class sizes: who shares their cells, who of the population matches them, and who is in the data."""
 
 from __future__ import annotations
 
@@ -16,90 +16,83 @@ from shoal.verify.classes import packed
 from shoal.verify.coverage import covered
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.hierarchies import labels, paths
-from shoal.verify.manifest import Claims, Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.report import TOLERANCE, Outcome, at_least, at_most
 from shoal.verify.terms.base import Model, Term, count, number, positive_share, share
 from shoal.verify.values import STAR, group_rows, read_values
 
 
-def judge_k(model: Model, sample: Sample) -> Outcome:
-    """Every class has at least k people (or rows)."""
-    sizes = sample.sizes
-    return Outcome(sizes.astype(float), sizes >= model["k"], np.ones(len(sizes), dtype=bool), "low")
+class K(Term):
+    """k-anonymity: nobody is in a class of fewer than k."""
+
+    name = "k"
+    main = "k"
+    words = "{k}-anonymous"
+    group_words = "groups of at least {k} records"
+    required = {"k": count}
+    identity = True
+    sized = True
+    valued = False
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Every class has at least k people (or rows)."""
+        sizes = sample.sizes
+        return Outcome(sizes.astype(float), sizes >= model["k"], np.ones(len(sizes), dtype=bool), "low")
+
+    def size(self, model: Model) -> int:
+        return int(model["k"])
 
 
-TERM_K = Term(
-    name="k",
-    main="k",
-    words="{k}-anonymous",
-    group_words="groups of at least {k} records",
-    required={"k": count},
-    limit=lambda model: model["k"],
-    judge=judge_k,
-    identity=True,
-    size=lambda model: model["k"],
-    sized=True,
-    valued=False,
-)
+class KM(Term):
+    """k^m-anonymity: up to m items that somebody is known to have are shared by k records of a class, or by none."""
 
-
-# ----------------------------------------
-# k^m-anonymity: up to m items that somebody is known to have are shared by k records of a class, or by none.
-
-
-def judge_k_m(model: Model, sample: Sample) -> Outcome:
-    """The fewest records of each class that share up to m of the labels that one of them has.
-
-    Where one label of a class lies above another, knowing an item below both is told by records that show either, which
-    no count of labels tells: such a class shares nothing.
-    """
-    column, texts = sample.attribute.columns[0], sample.attribute.texts.to_list()
-    above = paths(column)
-    cells = [sorted(set(labels(text, column.mark or ""))) for text in texts]
-    fewest = np.zeros(sample.facts.classes.count, dtype=float)
-    histogram, records = sample.histogram, Counter[tuple[int, tuple[str, ...]]]()
-    standing: dict[int, set[str]] = {}
-    for group, value, rows in zip(
-        histogram.group.tolist(), histogram.value.tolist(), histogram.rows.tolist(), strict=True
-    ):
-        standing.setdefault(group, set()).update(cells[value])
-        for size in range(1, model["m"] + 1):
-            for some in combinations(cells[value], size):
-                records[group, some] += rows
-    judged = np.zeros(len(fewest), dtype=bool)
-    for (group, _), rows in records.items():
-        fewest[group] = rows if not judged[group] else min(fewest[group], rows)
-        judged[group] = True
-    for group, mine in standing.items():
-        if any(above.get(label, {label}) & mine != {label} for label in mine):
-            fewest[group] = 0.0
-    return Outcome(fewest, ~judged | (fewest >= model["k"]), judged, "low")
-
-
-def check_k_m(claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
-    """Rows of generalised releases are counted, by one column of items at a time."""
-    if claims.people or claims.sets or claims.made != "generalised":
-        raise VerificationError("The manifest claims k-m, which is defined for rows of a generalised release.")
-    if any(column.cells != "items" for column in columns):
-        raise VerificationError("The manifest claims k-m on a column whose cells hold no items.")
-
-
-TERM_K_M = Term(
-    name="k-m",
-    main="k",
-    words="{k}^{m}-anonymous",
-    leaves_open=(
+    name = "k-m"
+    main = "k"
+    words = "{k}^{m}-anonymous"
+    leaves_open = (
         "Items of '{}' beyond those known: k-m counts records that share a few known items, so that whoever knows more "
         "of them, or which ones a person does not have, may find fewer, and what all records of a class have is known "
         "of each."
-    ),
-    required={"k": count, "m": lambda value: count(value) and value <= 4},
-    limit=lambda model: model["k"],
-    judge=judge_k_m,
-    single=True,
-    of_cells=True,
-    check=check_k_m,
-)
+    )
+    required = {"k": count, "m": lambda value: count(value) and value <= 4}
+    single = True
+    of_cells = True
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """The fewest records of each class that share up to m of the labels that one of them has.
+
+        Where one label of a class lies above another, knowing an item below both is told by records that show either,
+        which no count of labels tells: such a class shares nothing.
+        """
+        column, texts = sample.attribute.columns[0], sample.attribute.texts.to_list()
+        above = paths(column)
+        cells = [sorted(set(labels(text, column.mark or ""))) for text in texts]
+        fewest = np.zeros(sample.facts.classes.count, dtype=float)
+        histogram, records = sample.histogram, Counter[tuple[int, tuple[str, ...]]]()
+        standing: dict[int, set[str]] = {}
+        for group, value, rows in zip(
+            histogram.group.tolist(), histogram.value.tolist(), histogram.rows.tolist(), strict=True
+        ):
+            standing.setdefault(group, set()).update(cells[value])
+            for size in range(1, model["m"] + 1):
+                for some in combinations(cells[value], size):
+                    records[group, some] += rows
+        judged = np.zeros(len(fewest), dtype=bool)
+        for (group, _), rows in records.items():
+            fewest[group] = rows if not judged[group] else min(fewest[group], rows)
+            judged[group] = True
+        for group, mine in standing.items():
+            if any(above.get(label, {label}) & mine != {label} for label in mine):
+                fewest[group] = 0.0
+        return Outcome(fewest, ~judged | (fewest >= model["k"]), judged, "low")
+
+    def check(self, claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
+        """Rows of generalised releases are counted, by one column of items at a time."""
+        if claims.people or claims.sets or claims.made != "generalised":
+            raise VerificationError("The manifest claims k-m, which is defined for rows of a generalised release.")
+        if any(column.cells != "items" for column in columns):
+            raise VerificationError("The manifest claims k-m on a column whose cells hold no items.")
 
 
 # ----------------------------------------
@@ -153,16 +146,6 @@ def _meetings(facts: Facts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield rows, meets
 
 
-# ----------------------------------------
-# k-map: at least k people of the population match the cells of every class.
-
-
-def judge_k_map(model: Model, sample: Sample) -> Outcome:
-    """People of the population who match, or with a sampling fraction the size of the class."""
-    found = matching_people(sample.facts) if "fraction" not in model else sample.sizes
-    return Outcome(found.astype(float), found >= limit(model), np.ones(len(found), dtype=bool), "low")
-
-
 def limit(model: Model) -> int:
     """k people, or the smallest class that makes fewer people unlikely."""
     if "fraction" not in model:
@@ -188,34 +171,35 @@ def too_few(size: int, model: Model) -> float:
     return total
 
 
-TERM_K_MAP = Term(
-    name="k-map",
-    main="k",
-    words="{k}-map anonymous",
-    leaves_open=(
+class KMap(Term):
+    """k-map: at least k people of the population match the cells of every class."""
+
+    name = "k-map"
+    main = "k"
+    words = "{k}-map anonymous"
+    leaves_open = (
         "People known to be in the data: k-map counts people of the population, by a table or an estimate, and a class "
         "may hold a single record."
-    ),
-    required={"k": count},
-    optional={"fraction": positive_share, "significance": lambda value: number(value) and 0 < value <= 0.5},
-    limit=limit,
-    judge=judge_k_map,
-    identity=True,
-    size=lambda model: limit(model) if "fraction" in model else 0,
-    valued=False,
-    of_cells=True,
-    sides=lambda model: ("",) if "fraction" in model else ("population",),
-)
+    )
+    required = {"k": count}
+    optional = {"fraction": positive_share, "significance": lambda value: number(value) and 0 < value <= 0.5}
+    identity = True
+    valued = False
+    of_cells = True
 
+    def limit(self, model: Model) -> float:
+        return limit(model)
 
-# ----------------------------------------
-# k-anonymity where ``*`` counts as any value: every record could be at least k of the release.
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """People of the population who match, or with a sampling fraction the size of the class."""
+        found = matching_people(sample.facts) if "fraction" not in model else sample.sizes
+        return Outcome(found.astype(float), found >= limit(model), np.ones(len(found), dtype=bool), "low")
 
+    def size(self, model: Model) -> int:
+        return limit(model) if "fraction" in model else 0
 
-def judge_k_wildcard(model: Model, sample: Sample) -> Outcome:
-    """Rows that the records of every class could be."""
-    found = could_be(sample.facts)
-    return Outcome(found.astype(float), found >= model["k"], np.ones(len(found), dtype=bool), "low")
+    def sides(self, model: Model) -> Sequence[str]:
+        return ("",) if "fraction" in model else ("population",)
 
 
 def could_be(facts: Facts) -> np.ndarray:
@@ -254,67 +238,63 @@ def _groups(facts: Facts, columns: Sequence[Column], classes: np.ndarray) -> np.
     return group_rows(keys)[0]
 
 
-def check_k_wildcard(claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
-    """Rows are counted, so that nobody may have several."""
-    if claims.people:
-        raise VerificationError("The manifest claims k-wildcard of people, which is defined for rows alone.")
+class KWildcard(Term):
+    """k-anonymity where ``*`` counts as any value: every record could be at least k of the release."""
 
-
-TERM_K_WILDCARD = Term(
-    name="k-wildcard",
-    main="k",
-    words="{k}-anonymous where * counts as any value",
-    leaves_open=(
+    name = "k-wildcard"
+    main = "k"
+    words = "{k}-anonymous where * counts as any value"
+    leaves_open = (
         "Records that share their cells with fewer: k-wildcard lets '*' count as any value, so that a record may be "
         "the only one that looks as it does, and a few records full of '*' stand in for the k of everybody."
-    ),
-    required={"k": count},
-    limit=lambda model: model["k"],
-    judge=judge_k_wildcard,
-    identity=True,
-    valued=False,
-    of_cells=True,
-    check=check_k_wildcard,
-)
+    )
+    required = {"k": count}
+    identity = True
+    valued = False
+    of_cells = True
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Rows that the records of every class could be."""
+        found = could_be(sample.facts)
+        return Outcome(found.astype(float), found >= model["k"], np.ones(len(found), dtype=bool), "low")
+
+    def check(self, claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
+        """Rows are counted, so that nobody may have several."""
+        if claims.people:
+            raise VerificationError("The manifest claims k-wildcard of people, which is defined for rows alone.")
 
 
-# ----------------------------------------
-# delta-presence: a class holds some share of the people of the population who match it, and no more.
+class DeltaPresence(Term):
+    """delta-presence: a class holds some share of the people of the population who match it, and no more."""
 
-
-def judge_delta_presence(model: Model, sample: Sample) -> Outcome:
-    """Between delta_min and delta_max; infinite where nobody of the population matches.
-
-    The figure is that of whoever is likeliest to be in the data, and is larger than a class's own share where cells of
-    several classes cover the same people.
-    """
-    with np.errstate(divide="ignore"):
-        shares = sample.sizes / matching_people(sample.facts)
-    found = most_present(sample.facts, shares)
-    passes = at_most(found, model["delta_max"]) & at_least(shares, model["delta_min"])
-    return Outcome(found, passes, np.ones(len(found), dtype=bool), "high")
-
-
-def check_delta_presence(claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
-    """Refuse limits in the wrong order."""
-    if model["delta_min"] > model["delta_max"]:
-        raise VerificationError("The manifest's model 'delta-presence' has an impossible 'delta_min'.")
-
-
-TERM_DELTA_PRESENCE = Term(
-    name="delta-presence",
-    main="delta_max",
-    words="({delta_min:g},{delta_max:g})-present",
-    leaves_open=(
+    name = "delta-presence"
+    main = "delta_max"
+    words = "({delta_min:g},{delta_max:g})-present"
+    leaves_open = (
         "Membership beyond the odds of delta-presence: they are those of somebody who knows the population table "
         "alone, and of people whom some class covers."
-    ),
-    required={"delta_max": positive_share, "delta_min": share},
-    limit=lambda model: model["delta_max"],
-    judge=judge_delta_presence,
-    valued=False,
-    of_cells=True,
-    membership=True,
-    sides=lambda model: ("population",),
-    check=check_delta_presence,
-)
+    )
+    required = {"delta_max": positive_share, "delta_min": share}
+    valued = False
+    of_cells = True
+    membership = True
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """Between delta_min and delta_max; infinite where nobody of the population matches.
+
+        The figure is that of whoever is likeliest to be in the data, and is larger than a class's own share where cells
+        of several classes cover the same people.
+        """
+        with np.errstate(divide="ignore"):
+            shares = sample.sizes / matching_people(sample.facts)
+        found = most_present(sample.facts, shares)
+        passes = at_most(found, model["delta_max"]) & at_least(shares, model["delta_min"])
+        return Outcome(found, passes, np.ones(len(found), dtype=bool), "high")
+
+    def sides(self, model: Model) -> Sequence[str]:
+        return ("population",)
+
+    def check(self, claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
+        """Refuse limits in the wrong order."""
+        if model["delta_min"] > model["delta_max"]:
+            raise VerificationError("The manifest's model 'delta-presence' has an impossible 'delta_min'.")

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from shoal.verify.cells import Cells, parse_set, read_cells
 from shoal.verify.counts import Known
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.manifest import Column
+from shoal.verify.manifest_column import Column
+from shoal.verify.manifest_schema import Claims
 from shoal.verify.policies import exact, ranks
 from shoal.verify.report import Outcome, at_most
 from shoal.verify.tally import Dictionary
 from shoal.verify.terms.base import Model, Term, share
 from shoal.verify.values import MISSING, STAR, canonical
-
-
-def judge(model: Model, sample: Sample) -> Outcome:
-    """The mean over the quasi-identifiers, each counting the same, of the Q-diversity of a class's cells."""
-    facts = sample.facts
-    columns = facts.claims.role("quasi")
-    total = np.zeros(facts.classes.count)
-    for column in columns:
-        total += _spread(facts, column)
-    figure = total / len(columns)
-    return Outcome(figure, at_most(figure, model["u"]), np.ones(len(figure), dtype=bool), "high")
 
 
 def has_public_extent(column: Column) -> bool:
@@ -128,11 +120,6 @@ def _members_spread(facts: Facts, column: Column, values: Dictionary, domain: fl
     return np.where(high >= low, np.minimum((high - low) / domain, 1.0), 0.0)
 
 
-def necessary(model: Model, known: Known) -> np.ndarray:
-    """A cell that covers a whole domain of several values has lost all that there is."""
-    return at_most(_stars(known.facts), model["u"])
-
-
 def _stars(facts: Facts) -> np.ndarray:
     """The share of a class's quasi-identifiers that cover a whole domain of several values."""
     total = np.zeros(facts.classes.count)
@@ -144,16 +131,30 @@ def _stars(facts: Facts) -> np.ndarray:
     return total / len(columns)
 
 
-TERM_WORST_GROUP_UTILITY = Term(
-    name="worst-group-utility",
-    main="u",
-    words="of mean Q-diversity at most {u:g} in every class",
-    required={"u": share},
-    limit=lambda model: model["u"],
-    judge=judge,
-    valued=False,
-    of_cells=True,
-    people=False,
-    needs_input=lambda claims, columns: not all(has_public_extent(column) for column in claims.role("quasi")),
-    necessary=necessary,
-)
+class WorstGroupUtility(Term):
+    """Worst-group utility: the cells of no class have lost too much, on the mean over the quasi-identifiers."""
+
+    name = "worst-group-utility"
+    main = "u"
+    words = "of mean Q-diversity at most {u:g} in every class"
+    required = {"u": share}
+    valued = False
+    of_cells = True
+    people = False
+
+    def judge(self, model: Model, sample: Sample) -> Outcome:
+        """The mean over the quasi-identifiers, each counting the same, of the Q-diversity of a class's cells."""
+        facts = sample.facts
+        columns = facts.claims.role("quasi")
+        total = np.zeros(facts.classes.count)
+        for column in columns:
+            total += _spread(facts, column)
+        figure = total / len(columns)
+        return Outcome(figure, at_most(figure, model["u"]), np.ones(len(figure), dtype=bool), "high")
+
+    def needs_input(self, claims: Claims, columns: Sequence[Column]) -> bool:
+        return not all(has_public_extent(column) for column in claims.role("quasi"))
+
+    def necessary(self, model: Model, known: Known) -> np.ndarray:
+        """A cell that covers a whole domain of several values has lost all that there is."""
+        return at_most(_stars(known.facts), model["u"])
