@@ -48,7 +48,7 @@ def _counts(here: Here) -> dict[str, Any]:
     who = "people" if found.people else "rows"
     told = f"{found.alone:,} {who} are alone; {found.below:,} are in classes of fewer than {found.k}."
     labels, shares = [name for name, _ in found.sizes], [count / total for _, count in found.sizes]
-    drawn = columns(f"{who.capitalize()} by size of class", told, labels, {who: shares})
+    drawn = columns(f"{who.capitalize()} by size of class", told, labels, {"": shares})
     return {"counts": found, "drawn": drawn, "why": ""}
 
 

@@ -59,7 +59,7 @@ def _sizes(drawn: Mapping[str, Any], who: str) -> Figure:
     named = who.capitalize()
     return Figure(
         title=f"{named} by how many look the same",
-        svg=columns(f"{named} by size of class", told, labels, {who: shares}),
+        svg=columns(f"{named} by size of class", told, labels, {"": shares}),
         headings=("Look the same", "Classes", named),
         rows=tuple((one["label"], f"{one['classes']:,}", f"{one['records']:,}") for one in drawn["sizes"]),
     )  # fmt: skip
