@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import RecipeError
-from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe, update_recipe
+from shoal.recipe.edit import update_recipe
+from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
 
 SOURCE = '[source]\npath = "a.csv"\n'
 

@@ -27,7 +27,8 @@ from shoal.io.partitions import partitions_of
 from shoal.params import whole
 from shoal.recipe.draft import Draft, drafted
 from shoal.recipe.draft_text import recipe_text
-from shoal.recipe.recipe import Output, Recipe, update_recipe
+from shoal.recipe.edit import update_recipe
+from shoal.recipe.recipe import Output, Recipe
 from shoal.recipe.sniff import Given, read_raw
 from shoal.recipe.source import settled
 from shoal.registry import working
