@@ -30,8 +30,8 @@ from shoal.web import api, pages
 from shoal.web.accounts.tokens import Bearers
 from shoal.web.accounts.users import first_admin
 from shoal.web.errors import API, ErrorAnswer, add_handlers
-from shoal.web.jobs.child import leave_no_core
 from shoal.web.jobs.results import forget_plain
+from shoal.web.jobs.sandbox import leave_no_core
 from shoal.web.middleware import BodyLimit, Headers, Hosts
 from shoal.web.projects.project import finish_begun
 from shoal.web.projects.uploads import INCOMING, forget_halves

@@ -15,10 +15,9 @@ from starlette.responses import Response
 from shoal.errors import RecipeError
 from shoal.recipe.edit import ROLES, TYPES, roles_of, with_roles, with_types
 from shoal.web.pages.project_page import Base, Bench, Problem
-from shoal.web.preview.cache import turn
+from shoal.web.preview.cache import apart, turn
 from shoal.web.preview.looks import SHOWN, Look, draft_of, try_look
 from shoal.web.preview.place import Place
-from shoal.web.preview.sandbox import apart
 from shoal.web.request import Here, Needs, needs
 
 # ----------------------------------------

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from shoal.release.run import open_rows
-from shoal.web.preview.cache import remembered, turn
+from shoal.web.preview.cache import apart, remembered, turn
 from shoal.web.preview.place import Place, carried_recipe
-from shoal.web.preview.sandbox import apart
 
 
 @dataclass(frozen=True, kw_only=True)

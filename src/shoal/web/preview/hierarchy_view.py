@@ -21,11 +21,10 @@ from shoal.errors import HierarchyError, ShoalError
 from shoal.recipe.edit import with_hierarchy
 from shoal.recipe.recipe import Recipe
 from shoal.release.hierarchy_columns import Known, file_rows, recipe_columns, recipe_tree
-from shoal.web.jobs.child import without_places
-from shoal.web.preview.cache import remembered, turn
+from shoal.web.jobs.sandbox import without_places
+from shoal.web.preview.cache import apart, remembered, turn
 from shoal.web.preview.head import FOLDER
 from shoal.web.preview.place import FILES, Place, carried_recipe, file_name
-from shoal.web.preview.sandbox import apart
 
 _T = TypeVar("_T")
 # Children of a node that a page lists; the file has all of them.

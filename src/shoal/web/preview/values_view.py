@@ -16,10 +16,9 @@ from shoal.registry import make
 from shoal.release.run import open_rows
 from shoal.utility.research_rules import Constraint
 from shoal.utility.research_table import researched, table_warnings, valued_levels
-from shoal.web.preview.cache import remembered
+from shoal.web.preview.cache import apart, remembered
 from shoal.web.preview.looks import shortened
 from shoal.web.preview.place import Place, carried_recipe
-from shoal.web.preview.sandbox import apart
 
 _EXAMPLES = 3
 # What decides the worth of levels, beside what decides the rows.
