@@ -17,7 +17,7 @@ from starlette.responses import Response
 from shoal.errors import ShoalError
 from shoal.web.errors import Refused
 from shoal.web.jobs import queue
-from shoal.web.once import once
+from shoal.web.preview.cache import once
 from shoal.web.preview.place import Place
 from shoal.web.projects.project import keep_made
 from shoal.web.request import Here

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from pickle import UnpicklingError
 from threading import Condition, Lock, Timer
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast, overload
 
 from shoal.errors import InputError, InternalError, MissingExtraError, ShoalError
 from shoal.web.jobs.sandbox import IDLE, PAGES, Sandbox, without_places
@@ -161,6 +161,33 @@ class Remembered(Generic[_T]):
 def remembered(most: int) -> Callable[[Callable[..., _T]], Remembered[_T]]:
     """Remember the last answers of a function, which asks no other that is remembered."""
     return lambda make: Remembered(make, most)
+
+
+class once(Generic[_T]):
+    """A property that is made when it is first asked for.
+
+    ``functools.cached_property`` of Python 3.11 has one lock for all objects of a class: a page that waits for its
+    source would let every other page wait. Here, those who ask one object at the same time may make it twice.
+    """
+
+    def __init__(self, make: Callable[[Any], _T]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, one: None, owner: type) -> once[_T]: ...
+    @overload
+    def __get__(self, one: object, owner: type) -> _T: ...
+    def __get__(self, one: object | None, owner: type) -> once[_T] | _T:
+        if one is None:
+            return self
+        known: dict[str, Any] = vars(one)
+        if self._name not in known:
+            known[self._name] = self._make(one)
+        return known[self._name]  # type: ignore[no-any-return]
 
 
 # ----------------------------------------

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from shoal.errors import InputError, ShoalError
 from shoal.recipe.recipe import Recipe, Source, parse_recipe
-from shoal.web.once import once
-from shoal.web.preview.cache import unreadable
+from shoal.web.preview.cache import once, unreadable
 from shoal.web.preview.head import beginning, is_large, refuse_large
 from shoal.web.projects.confinement import paths_of
 
