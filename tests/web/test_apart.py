@@ -14,10 +14,12 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterator
+from datetime import date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -93,6 +95,8 @@ def test_what_is_returned_and_raised_comes_back() -> None:
 
 def test_an_answer_is_data_and_nothing_that_could_be_called() -> None:
     """A process that a file has taken over may send anything to the server."""
+    plain = [{"a", 1}, date(2027, 1, 31), datetime(2027, 1, 31, 5), np.float64(1.5), np.int32(3), TooMuch, None]
+    assert apart(_returned, plain) == plain
     for harmful in (os.system, _raise, subprocess.Popen):
         with pytest.raises(InternalError, match="something in it that no answer has"):
             apart(_returned, harmful)

@@ -58,7 +58,8 @@ def threshold(facts: Facts) -> Section:
     if limit is None:
         blocks.append(Text(text="No threshold is stated, so that nothing is said of whether the risk is acceptable."))
     elif not made_of(facts.manifest).has(Trait.ALIKE):
-        blocks.append(Text(text=f"Whether the release keeps to it is not known: {_unlike(facts)}.", tone="bad"))
+        why = made_of(facts.manifest).lacks[Trait.ALIKE]
+        blocks.append(Text(text=f"Whether the release keeps to it is not known: {why}.", tone="bad"))
     elif found is None:
         blocks.append(Text(text="The risk of the release was not measured.", tone="bad"))
     else:
@@ -127,7 +128,13 @@ def attacks(facts: Facts) -> Section:
         found += [one for one in result.get("figures", ()) if one["name"] not in names]
         names |= {one["name"] for one in result.get("figures", ())}
     found += [one for one in facts.evidence.get("attacks", ()) if one["name"] not in names]
-    rows = [(_told(one), share(one["value"], 1), _interval(one), _baseline(one)) for one in found]
+    rows = [
+        (
+            str(one.get("sentence") or one.get("told") or one["name"]), share(one["value"], 1), _interval(one),
+            "–" if one.get("baseline") is None else share(one["baseline"], 1),
+        )
+        for one in found
+    ]  # fmt: skip
     if not rows:
         return Section(key="attacks", title="Attacks", blocks=[Text(text=(
             "No attack was run on this release. A recipe with a [review] table has some run on tables in memory; "
@@ -137,26 +144,13 @@ def attacks(facts: Facts) -> Section:
     return Section(key="attacks", title="Attacks", blocks=[Table(headings=headings, rows=rows)])
 
 
-def _told(one: Mapping[str, Any]) -> str:
-    return str(one.get("sentence") or one.get("told") or one["name"])
-
-
 def _interval(one: Mapping[str, Any]) -> str:
     low, high = one["interval"] if "interval" in one else (one["low"], one["high"])
     return "counted" if low == high else f"{100 * low:.1f} to {100 * high:.1f} %"
 
 
-def _baseline(one: Mapping[str, Any]) -> str:
-    return "–" if one.get("baseline") is None else share(one["baseline"], 1)
-
-
 def _label(low: int, high: int | None) -> str:
     return f"{low}+" if high is None else str(low) if high == low else f"{low}–{high}"
-
-
-def _unlike(facts: Facts) -> str:
-    """Why figures of classes bound no risk."""
-    return made_of(facts.manifest).lacks[Trait.ALIKE]
 
 
 def _change(before: float | None, after: float | None) -> str:

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from shoal.vault.leaks import Leak
 from shoal.vault.protocol.submission import LONGEST, Submission
 from shoal.vault.signing import fingerprint
 from shoal.verify.folder import MANIFEST
@@ -309,9 +308,14 @@ def show_leaks(here: Annotated[Here, needs("leak.read")], release: str) -> list[
     """What each researcher, and (``who`` null) all together, know of each coded column, and how often they asked."""
     found = accounts(here, here.named(Release))
     every = (*found.each, found.together)
+    names = LeakOut.model_fields
     return [
-        AccountOut(who=one.who, questions=one.asked, columns=[_leak(each) for each in one.leaks]) for one in every
-    ]
+        AccountOut(
+            who=one.who, questions=one.asked,
+            columns=[LeakOut(**{name: getattr(each, name) for name in names}) for each in one.leaks],
+        )
+        for one in every
+    ]  # fmt: skip
 
 
 @questions_router.get("/log", response_class=Response, responses=_LOG)
@@ -331,16 +335,9 @@ def show_head(here: Annotated[Here, needs("log.read")]) -> LogHead:
 def _listed(here: Here, release: str | None) -> list[QuestionShort]:
     with here.reading() as db:
         found = listed(db, user=here.me.id if here.me.role == RESEARCHER else None, release=release)
-    return [QuestionShort(**_short(one), user=who) for one, _, who in found]
-
-
-def _short(one: Question) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in ("id", "release", "state", "created", "decided")}
+    names = ("id", "release", "state", "created", "decided")
+    return [QuestionShort(**{name: getattr(one, name) for name in names}, user=who) for one, _, who in found]
 
 
 def _out(one: Told) -> QuestionOut:
     return QuestionOut.model_validate({name: getattr(one, name) for name in QuestionOut.model_fields})
-
-
-def _leak(one: Leak) -> LeakOut:
-    return LeakOut(**{name: getattr(one, name) for name in LeakOut.model_fields})

@@ -25,7 +25,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import IO, Any, cast
 
-from shoal.errors import ShoalError, name_no_values
+from shoal.errors import InternalError, ShoalError, name_no_values
 
 PAGES, JOB = "pages", "job"  # what a process is for; one for a job ends with it
 IDLE = 900.0  # seconds after which a process that nobody asks ends
@@ -39,7 +39,12 @@ _PDEATHSIG = 1  # of Linux's prctl
 _PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 _LOADED = ("head", "looks", "hierarchy_view", "class_counts", "values_view")  # before a page asks
 # What answers hold beside our own data classes and errors.
-_PLAIN = {("polars.dataframe.frame", "DataFrame"), ("builtins", "set"), ("builtins", "frozenset")}
+_PLAIN = {
+    ("builtins", "set"), ("builtins", "frozenset"),
+    ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"),
+    ("numpy", "dtype"), ("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"),
+    ("polars.dataframe.frame", "DataFrame"),
+}  # fmt: skip
 
 
 class Sandbox:
@@ -63,7 +68,11 @@ class Sandbox:
         ``("refused", (kind, message), more)``, ``("memory", None, more)``, ``("failed", (number, words), more)`` of the
         system or ``("broken", name, more)``, where ``more`` says whether the process goes on.
         """
-        found: tuple[Any, ...] = _Answer(io.BytesIO(receive(cast(IO[bytes], self.process.stdout), most))).load()
+        content = receive(cast(IO[bytes], self.process.stdout), most)
+        try:
+            found: tuple[Any, ...] = _Answer(io.BytesIO(content)).load()
+        except Exception:
+            raise InternalError("An answer has something in it that no answer has.") from None
         return found
 
     def kill(self) -> None:
@@ -71,13 +80,6 @@ class Sandbox:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-
-    def close(self) -> None:
-        """End it, and give back what it held."""
-        self.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with suppress(OSError):  # of what was not sent any more
-                cast(IO[bytes], pipe).close()
 
 
 class _Answer(pickle.Unpickler):
@@ -90,7 +92,7 @@ class _Answer(pickle.Unpickler):
                 isinstance(found, type) and (is_dataclass(found) or issubclass(found, ShoalError))
             ):
                 return found
-        raise pickle.UnpicklingError("An answer has something in it that no answer has.")
+        raise pickle.UnpicklingError
 
 
 def send(to: IO[bytes], content: bytes) -> None:

@@ -14,14 +14,13 @@ import shutil
 import time
 from contextlib import suppress
 from dataclasses import asdict
-from pickle import UnpicklingError
 from threading import Event, Thread
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from shoal.errors import ShoalError
+from shoal.errors import InternalError, ShoalError
 from shoal.web.jobs import queue
 from shoal.web.jobs.queue import clear, release_of, sweep, temporary_of
 from shoal.web.jobs.results import keep, project_key
@@ -74,13 +73,17 @@ class Running:
             self.sandbox.ask(do_job, asked)
 
     def _read(self) -> None:
-        with suppress(EOFError, OverflowError, UnpicklingError):
+        try:
             while self.answer is None:
                 what, *told = self.sandbox.told()
                 if what == "progress":
                     self.progress = str(told[0])
                 elif what != "ready":
                     self.answer = what, told[0]
+        except EOFError:  # it has ended
+            return
+        except (OverflowError, InternalError):  # nobody hears what it says any more
+            self.sandbox.kill()
 
     @property
     def ended(self) -> bool:

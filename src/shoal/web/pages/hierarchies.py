@@ -101,15 +101,11 @@ def _changed(place: Place, column: str, given: dict[str, str], form: FormData) -
             raise HierarchyError("Nothing was changed: write an edit a line, such as 'rename OLD to NEW'.")
         return hierarchy_view.edited(place, column, edits)
     if what == "upload":
-        return _uploaded(place, column, form)
+        file = uploaded(form, "file")
+        if file is None:
+            raise HierarchyError("No file was chosen: choose a CSV file with one line a value.")
+        return hierarchy_view.uploaded(place, column, file.file.read())  # no longer than a form may be
     raise HierarchyError("That is no change of a hierarchy: use one of the forms of the page.")
-
-
-def _uploaded(place: Place, column: str, form: FormData) -> tuple[str, bytes]:
-    file = uploaded(form, "file")
-    if file is None:
-        raise HierarchyError("No file was chosen: choose a CSV file with one line a value.")
-    return hierarchy_view.uploaded(place, column, file.file.read())  # no longer than a form may be
 
 
 def _address(column: str) -> str:

@@ -12,6 +12,8 @@ from shoal.reports.risk import page_data, sections
 from shoal.reports.svg import Bar, Dot, bars, columns, percent, plane
 from shoal.web.pages.models import figures_told, model_words
 
+_WORST = ("distinct_l", "entropy_l", "recursive_c", "t")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -47,7 +49,7 @@ def risk_view(found: Mapping[str, Any]) -> RiskView:
     drawings += [_contributions(drawn)] if drawn["columns"] else []
     return RiskView(
         facts=tuple(facts), groups=sections(figures), figures=tuple(drawings), quasi=tuple(found["quasi"]),
-        sensitive=tuple(_sensitive_row(name, one) for name, one in found["sensitive"].items()),
+        sensitive=tuple((name, *(_number(one.get(key)) for key in _WORST)) for name, one in found["sensitive"].items()),
     )  # fmt: skip
 
 
@@ -79,10 +81,6 @@ def _contributions(drawn: Mapping[str, Any]) -> Figure:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,.4g}"
-
-
-def _sensitive_row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
-    return name, *(_number(one.get(key)) for key in ("distinct_l", "entropy_l", "recursive_c", "t"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,11 @@ import pickle
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from pickle import UnpicklingError
 from threading import Condition, Lock, Timer
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import IO, Any, Generic, TypeVar, cast, overload
 
 from shoal.errors import InputError, InternalError, MissingExtraError, ShoalError
 from shoal.web.jobs.sandbox import IDLE, PAGES, Sandbox, without_places
@@ -323,14 +322,20 @@ class Reader(Sandbox):
             if asked:
                 self.ask(*asked)
             return self.told(_MOST)
-        except UnpicklingError as error:
-            raise InternalError(str(error)) from None
         finally:
             timer.cancel()
 
     def _stop(self) -> None:
         self._late = True
         self.process.kill()
+
+    def close(self) -> None:
+        """End it, and give back what it held."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):  # of what was not sent any more
+                cast(IO[bytes], pipe).close()
 
 
 @atexit.register
