@@ -182,7 +182,7 @@ def entry(value: Any) -> Any:
     return holder["entry"]
 
 
-def _merging(values: Mapping[str, Any], *, alone: bool = False) -> Change:
+def merging(values: Mapping[str, Any], *, alone: bool = False) -> Change:
     """A change that sets some entries of a table, where None removes one; ``alone`` leaves no others in it."""
 
     def change(table: Any) -> None:
@@ -211,12 +211,12 @@ def update_recipe(text: str, changes: Mapping[str, Any]) -> str:
             known = models_of(text)
             text = text if value == known else with_models(text, dict.fromkeys(range(len(known))), value or ())
         elif key in ("columns", "policies") and value is not None:
-            text = with_sections(text, {(key, name): _merging(one) for name, one in value.items()})
+            text = with_sections(text, {(key, name): merging(one) for name, one in value.items()})
         elif isinstance(value, Mapping):
-            text = with_section(text, (key,), _merging(value))
+            text = with_section(text, (key,), merging(value))
         else:
             text = joined(one for one in blocks(text) if one.path[:1] != (key,))
-            text = with_section(text, (), _merging({key: value}))
+            text = with_section(text, (), merging({key: value}))
     parse_recipe(text)
     return text
 
@@ -361,7 +361,7 @@ def _forget(text: str, section: str, names: Collection[str]) -> str:
     own = {one.path[1] for one in parts if one.path[:1] == (section,) and one.path[1:2] and one.path[1] in names}
     text = joined(one for one in parts if one.path[:1] != (section,) or not own & set(one.path[1:2]))
     inner = dict.fromkeys(name for name in names if name in said and name not in own)
-    return with_section(text, (section,), _merging(inner)) if inner else text
+    return with_section(text, (section,), merging(inner)) if inner else text
 
 
 def models_of(text: str) -> list[dict[str, Any]]:
@@ -387,7 +387,7 @@ def with_types(text: str, wanted: Mapping[str, tuple[str, str | None]]) -> str:
 
 
 def _with_settings(text: str, wanted: Mapping[str, Mapping[str, Any]]) -> str:
-    return with_sections(text, {("columns", name): _merging(one) for name, one in wanted.items()})
+    return with_sections(text, {("columns", name): merging(one) for name, one in wanted.items()})
 
 
 def with_hierarchy(text: str, name: str, tree: str | Mapping[str, Any] | None, type: str | None = None) -> str:
@@ -399,7 +399,7 @@ def with_hierarchy(text: str, name: str, tree: str | Mapping[str, Any] | None, t
 def _with_hierarchies(text: str, trees: Mapping[str, str | Mapping[str, Any] | None]) -> str:
     own = {one.path[1] for one in blocks(text) if one.path[:1] == ("hierarchies",) and one.path[1:]} & set(trees)
     text = _forget(text, "hierarchies", own) if own else text
-    return with_section(text, ("hierarchies",), _merging(trees)) if trees else text
+    return with_section(text, ("hierarchies",), merging(trees)) if trees else text
 
 
 def with_models(
@@ -411,7 +411,7 @@ def with_models(
         raise RecipeError("There is no such model in the recipe any more: look at the page again.")
     if "models" in tomllib.loads(blocks(text)[0].body):  # in one line
         kept = [changes.get(place, one) for place, one in enumerate(known)]
-        text = with_section(text, (), _merging({"models": None}))
+        text = with_section(text, (), merging({"models": None}))
         changes, more = {}, [*(one for one in kept if one is not None), *more]
     parts: list[Block] = []
     place = -1
@@ -420,10 +420,10 @@ def with_models(
             place += len(one.path) == 1
             if place in changes:
                 model = changes[place] if len(one.path) == 1 else None
-                parts += [] if model is None else [one.changed(_merging(model, alone=True))]
+                parts += [] if model is None else [one.changed(merging(model, alone=True))]
                 continue
         parts.append(one)
-    return _inserted(joined(parts), [_block("[[{}]]\n", ("models",), _merging(one)) for one in more])
+    return _inserted(joined(parts), [_block("[[{}]]\n", ("models",), merging(one)) for one in more])
 
 
 def with_model(text: str, model: Mapping[str, Any], place: int | None = None) -> str:
@@ -440,12 +440,12 @@ def with_profile(text: str, profile: str) -> str:
     """Choose another profile; none where its name is empty."""
     if tomllib.loads(text).get("profile", "") == profile:
         return text
-    return with_section(text, (), _merging({"profile": profile or None}))
+    return with_section(text, (), merging({"profile": profile or None}))
 
 
 def with_algorithm(text: str, algorithm: Mapping[str, Any]) -> str:
     """Choose another algorithm, or other parameters of it."""
-    return with_section(text, ("algorithm",), _merging(algorithm, alone=True))
+    return with_section(text, ("algorithm",), merging(algorithm, alone=True))
 
 
 def with_point(text: str, algorithm: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter
@@ -12,15 +12,13 @@ from starlette.responses import Response
 from shoal.errors import HierarchyError, ShoalError
 from shoal.recipe.edit import with_hierarchy
 from shoal.reports.svg import columns
-from shoal.web.pages.project_page import Base, Bench, Problem, texts, uploaded
+from shoal.web.pages.project_page import Base, Bench, Edit, Problem, Read, texts, uploaded
 from shoal.web.preview import hierarchy_view
 from shoal.web.preview.class_counts import class_counts
 from shoal.web.preview.place import Place
-from shoal.web.request import Here, needs
+from shoal.web.request import Here
 
 router = APIRouter()
-Read = Annotated[Here, needs("project.read")]
-Edit = Annotated[Here, needs("project.edit")]
 
 
 @router.get("/projects/{project}/hierarchies")

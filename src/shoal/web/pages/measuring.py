@@ -12,16 +12,13 @@ from shoal.recipe.edit import with_point
 from shoal.web.jobs import queue
 from shoal.web.jobs.results import cancel_job, compared, once_more, start_again
 from shoal.web.pages.models import models_view
-from shoal.web.pages.project_page import Base, Bench, Problem
+from shoal.web.pages.project_page import Base, Bench, Edit, Problem, Read, Run
 from shoal.web.pages.results_view import attacks_view, compare_view, explore_view, risk_view
 from shoal.web.preview.place import Place
 from shoal.web.request import Here, needs
 from shoal.web.store.tables import Job, Project
 
 router = APIRouter()
-Read = Annotated[Here, needs("project.read")]
-Edit = Annotated[Here, needs("project.edit")]
-Run = Annotated[Here, needs("project.run")]
 # Methods that a first exploration offers: quick, and unlike each other.
 _OFFERED = ("mondrian", "top-down", "k-members", "upc", "optimal", "top-down-subtree", "local-suppression")
 
