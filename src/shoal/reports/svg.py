@@ -68,9 +68,9 @@ def columns(
 ) -> Markup:  # fmt: skip
     """Draw standing bars of shares, those of all series side by side; a series without a name has no legend."""
     legend = [_box(0, 6, 12, 12, f"bar s{at}", name) for at, name in enumerate(series) if name]
-    body = _legend(legend, [name for name in series if name], 56.0, 17)
+    body = _legend(legend, [name for name in series if name], 56.0)
     high = max((value for values in series.values() for value in values), default=0.0)
-    frame = _Frame([0.0, max(len(labels), 1)], round_places(high), 56.0, 28.0 if legend else 12.0, 190.0)
+    frame = _Frame([0.0, max(len(labels), 1)], round_places(high), 56.0, 28.0 if legend else 12.0, 190.0, WIDTH - 10.0)
     body += frame.across(axes[1])
     wide = frame.at(1, 0)[0] - frame.left
     each = min(wide * 0.8 / max(len(series), 1), 46.0)
@@ -93,7 +93,7 @@ def columns(
     deep += frame.bottom + 26
     if axes[0]:
         deep += 20
-        body.append(_text((frame.left + _RIGHT) / 2, deep - 6, axes[0]))
+        body.append(_text((frame.left + frame.right) / 2, deep - 6, axes[0]))
     return _svg(body, deep, title, told)
 
 
@@ -102,7 +102,7 @@ def bars(title: str, told: str, given: Sequence[Bar]) -> Markup:
     left = 24 + _LETTER * max([min(len(one.label), _LONGEST) for one in given], default=0)
     high = max([0.0, *(value for one in given for value in (one.value, one.high or 0.0, *dict(one.marks).values()))])
     names = list(dict.fromkeys(name for one in given for name, _ in one.marks))
-    body = _legend([_mark(0, 11, which, name) for which, name in enumerate(names)], names, left + 8, 11)
+    body = _legend([_mark(0, 11, which, name) for which, name in enumerate(names)], names, left + 8, (11, 15), 40)
     top = 26.0 if names else 8.0
     places = round_places(1.0 if high > 0.5 else high)
     frame = _Frame(places, [0.0, 1.0], left, top, top + 26.0 * len(given), WIDTH - 78.0)
@@ -146,10 +146,10 @@ def plane(
     dots, front = ([one for one in some if max(abs(one.x), abs(one.y)) < _FARTHEST] for some in (dots, front))
     xs, ys = [one.x for one in dots], [one.y for one in dots]
     words: Callable[[float], str] = percent if shares else "{:.4g}".format
-    frame = _Frame(_span(xs), _span(ys), 66.0, 16.0, 300.0)
+    frame = _Frame(_span(xs), _span(ys), 66.0, 16.0, 300.0, WIDTH - 16.0)
     if shares:
         far, high = (round_places(max(some, default=1.0)) for some in (xs, ys))
-        frame = _Frame(far, high, 66.0, 16.0, 250.0, WIDTH - 54.0)
+        frame = _Frame(far, high, 66.0, 30.0, 250.0, WIDTH - 54.0)
     body = [*frame.upwards(axes[0], words), *frame.across(axes[1], words)]
     if len(front) > 1:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (frame.at(one.x, one.y) for one in front))
@@ -169,7 +169,7 @@ def _stacks(figure: Stacks, title: str) -> Markup:
     left = 24 + _LETTER * min(max(map(len, figure.labels), default=0), _LONGEST)
     legend = [_box(0, 6, 12, 12, f"s{at}", name) for at, name in enumerate(figure.series)]
     frame = _Frame([0, 0.25, 0.5, 0.75, 1], [0.0, 1.0], left, 30.0, 30.0 + 26 * len(figure.labels))
-    body = [*_legend(legend, list(figure.series), left, 17), *frame.upwards(figure.across)]
+    body = [*_legend(legend, list(figure.series), left), *frame.upwards(figure.across)]
     for place, label in enumerate(figure.labels):
         y, before = frame.top + 26 * place, 0.0
         body.append(_text(left - 8, y + 14, short(label), "end"))
@@ -185,7 +185,7 @@ def _lines(figure: Lines, title: str) -> Markup:
     far = max([*(x for x, _ in points), figure.mark[0] if figure.mark else 0.0], default=1.0)
     frame = _Frame(round_places(far), round_places(max((y for _, y in points), default=1.0)), 62.0, 30.0, 228.0)
     legend = [_box(0, 6, 12, 12, f"s{at}", name) for at, name in enumerate(figure.series)]
-    body = _legend(legend, list(figure.series), frame.left, 17)
+    body = _legend(legend, list(figure.series), frame.left)
     body += [*frame.upwards(figure.across), *frame.across(figure.upwards)]
     for place, line in enumerate(figure.series.values()):
         corners = list(line)
@@ -253,7 +253,7 @@ class _Frame:
         body = []
         for value in self.xs:
             x = self.at(value, self.ys[0])[0]
-            anchor = "end" if x > WIDTH - 20 else "middle"  # else the last is cut off
+            anchor = "end" if x > WIDTH - 15 else "middle"  # else the last is cut off
             body += [_line(x, self.top, x, self.bottom, "grid"), _text(x, self.bottom + 16, words(value), anchor)]
         return [*body, _text((self.left + self.right) / 2, self.bottom + 38, title)] if title else body
 
@@ -310,10 +310,12 @@ def _box(x: float, y: float, width: float, height: float, kind: str, told: str, 
     return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" {size}{more}><title>{escape(told)}</title></rect>'
 
 
-def _legend(marks: Sequence[str], names: Sequence[str], x: float, shift: float) -> list[str]:
+def _legend(
+    marks: Sequence[str], names: Sequence[str], x: float, at: tuple[float, float] = (17, 16), gap: float = 36
+) -> list[str]:
     """Marks, drawn at 0, with their names behind them."""
     body = []
     for mark, name in zip(marks, names, strict=True):
-        body += [f'<g transform="translate({x:.1f} 0)">{mark}{_text(shift, 15.5, name, "start")}</g>']
-        x += 38 + _LETTER * len(name)
+        body.append(f'<g transform="translate({x:.1f} 0)">{mark}{_text(*at, name, "start")}</g>')
+        x += gap + _LETTER * len(name)
     return body
