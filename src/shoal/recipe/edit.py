@@ -1,4 +1,4 @@
-"""A recipe's text in blocks, one a heading, so that what stands above a heading goes with it.
+"""Edit the text of a recipe in blocks, one a heading, so that comments above a heading go with it.
 
 TOML's editors take a comment above ``[[models]]`` for the end of what comes before. To people it is the beginning of
 what comes after, and it has to stay with that when a block comes or goes.

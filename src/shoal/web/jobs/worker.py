@@ -46,7 +46,7 @@ _BEGUN = re.compile(rf"\b(?:point|part|key) {_NUMBER}\b")
 
 
 def share_of(step: str) -> float | None:
-    """How much of a step is done by what its words say, None where they do not."""
+    """Read from the words of a step how much of it is done, None where they do not say so."""
     for pattern, before in ((_DONE, 0), (_BEGUN, 1)):
         if found := pattern.search(step):
             done, of = (int(found[name].replace(",", "")) for name in ("done", "all"))
@@ -95,7 +95,7 @@ class Running:
         self._reader.join(5)
 
     def outcome(self) -> Any:
-        """What came of the job; a refusal that says why nothing did."""
+        """End the job and return what it found; refused with a sentence where it found nothing."""
         self.kill()
         memory = f"{self.asked['memory'] >> 20:,} MiB"
         if self.answer is None:

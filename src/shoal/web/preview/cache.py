@@ -214,7 +214,7 @@ class Unreadable(InputError):
 def apart(
     function: Callable[..., _T], *given: Any, within: Path | str | None = None, seconds: float | None = None
 ) -> _T:
-    """What a function of a module returns or raises, called in the sandbox.
+    """Call a function of a module in the sandbox; return what it returns, and raise what it raises.
 
     Refused where that takes more memory, or more time, than a page may.
 
@@ -248,8 +248,14 @@ def apart(
     raise InternalError(f"{found} while a file was read for a page: tell whoever runs the server.")
 
 
+def apart_in_turn(folder: Path, function: Callable[..., _T], *given: Any) -> _T:
+    """Call a function in the sandbox when it is a project's turn, for a form of which nothing is remembered."""
+    with turn(str(folder)):
+        return apart(function, *given, within=folder)
+
+
 def unreadable(error: OSError) -> Exception:
-    """What is raised where the system refuses a file: a sentence, but for a full disk, which every answer tells."""
+    """Make the refusal of a file that the system refuses: a sentence, but for a full disk, which every answer tells."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return error
     why = f" ({error.strerror})" if error.strerror else ""  # which libraries do not always tell
@@ -260,7 +266,7 @@ def unreadable(error: OSError) -> Exception:
 
 
 def too_large(what: str = "To show this takes", do: str = "") -> TooMuch:
-    """The refusal of what needs too much memory."""
+    """Make the refusal of what needs too much memory."""
     return TooMuch(
         f"{what} more than the {MEMORY >> 20:,} MiB of memory that pages have, though jobs have more: {do}save the "
         "data as CSV or Parquet, of which pages show the beginning."
@@ -268,7 +274,7 @@ def too_large(what: str = "To show this takes", do: str = "") -> TooMuch:
 
 
 def _taken_apart() -> Reader:
-    """A process that waits for work, the one that did some last; a new one where there is none."""
+    """Take the process that worked last from those that wait, or start one."""
     with _guard:
         waiting = [one for one in _idle if one.waits]
         gone = [one for one in _idle if one not in waiting]
