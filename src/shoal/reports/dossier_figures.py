@@ -169,7 +169,10 @@ def _sizes(classes: Mapping[str, Any]) -> list[Table | Plot]:
     if not known:
         return []
     parts = {"classes": "number", "smallest": "smallest", "median": "median", "largest": "largest"}
-    rows = [(words, *(_of(classes.get(when), name) for when in _TIMES)) for name, words in parts.items()]
+    rows = [
+        (words, *(count(classes[when][name]) if classes.get(when) else "–" for when in _TIMES))
+        for name, words in parts.items()
+    ]
     bins = next(iter(known.values()))["sizes"]
     labels = [_label(one["from"], one["to"]) for one in bins]
     series = {when: [part["records"] / one["records"] for part in one["sizes"]] for when, one in known.items()}
@@ -181,10 +184,6 @@ def _sizes(classes: Mapping[str, Any]) -> list[Table | Plot]:
         Table(headings=("classes", ">before", ">after"), rows=rows),
         Plot(title="Records by size of their class", figure=figure),
     ]
-
-
-def _of(one: Mapping[str, Any] | None, name: str) -> str:
-    return count(one[name]) if one else "–"
 
 
 def _curve(facts: Facts, classes: Mapping[str, Any]) -> list[Plot]:
@@ -346,11 +345,9 @@ def variables(facts: Facts) -> Section:
     critical = facts.review.get("critical", ())
     for name, column in released.items():
         mine = found.get(name, {})
-        after = "–" if mine.get("cells") is None else count(mine["cells"])
+        before, after = ("–" if mine.get(key) is None else count(mine[key]) for key in ("values", "cells"))
         called = f"{name} (critical)" if name in critical else name
-        rows.append(
-            (called, _CLASSES[column["role"]], _technique(column, facts), _values(mine), after)
-        )
+        rows.append((called, _CLASSES[column["role"]], _technique(column, facts), before, after))
     headings = ("variable", "class", "technique", ">values before", ">cells after")
     blocks: list[Text | Table | Plot] = [Table(headings=headings, rows=rows)]
     levels = _levels(found)
@@ -391,10 +388,6 @@ def _technique(column: Mapping[str, Any], facts: Facts) -> str:
     words = f"generalised to {how.get(column['cells'], 'one value for a class')}"
     exact = facts.evidence.get("columns", {}).get(column["name"], {}).get("exact")
     return words if exact is None else f"{words}; exact in {share(exact, 1)} of the rows"
-
-
-def _values(mine: Mapping[str, Any]) -> str:
-    return "–" if mine.get("values") is None else count(mine["values"])
 
 
 def _levels(found: Mapping[str, Any]) -> Plot | None:

@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Dot:
-    """A point of a plane; ``kind`` is a class: ``front``, ``best``, ``own``, that of a series, or nothing."""
+    """A point of a plane; ``kind`` is a class: ``front``, ``best``, that of a series, or nothing."""
 
     x: float
     y: float
@@ -156,7 +156,7 @@ def plane(
         body.append(f'<polyline class="front" points="{path}"/>')
     for one in dots:
         x, y = frame.at(one.x, one.y)
-        size = 8 if one.kind in ("best", "own") else 6
+        size = 8 if one.kind == "best" else 6
         where = f'class="dot {one.kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"'
         body.append(f"<circle {where}><title>{escape(one.told)}</title></circle>")
         side = 0 if len(one.label) < 4 else -1 if x > WIDTH * 0.6 else 1  # long labels stand beside their points

@@ -300,13 +300,11 @@ def _cells(before: Sequence[str | None], after: Sequence[str | None]) -> tuple[C
     """The cells of a row; a row of nothing was suppressed."""
     if all(one is None for one in after):
         return tuple(Cell(before=old or "", after="", kind="gone") for old in before)
-    return tuple(map(_cell, before, after))
-
-
-def _cell(before: str | None, after: str | None) -> Cell:
-    old, new = before or "", after or ""
-    kind = "star" if new == "*" else "same" if _same(old, new) else "changed"
-    return Cell(before=old, after=new, kind=kind)
+    pairs = [(old or "", new or "") for old, new in zip(before, after, strict=True)]
+    return tuple(
+        Cell(before=old, after=new, kind="star" if new == "*" else "same" if _same(old, new) else "changed")
+        for old, new in pairs
+    )
 
 
 def _same(old: str, new: str) -> bool:
