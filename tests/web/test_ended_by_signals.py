@@ -16,3 +16,14 @@ def test_a_job_that_was_ended_says_what_helps(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Running, "kill", lambda self: None)
     with pytest.raises(ShoalError, match=r"by signal 6 .* 4,096 MiB .*--set job-memory"):
         ended.outcome()
+
+
+def test_a_job_whose_answer_nobody_can_read_is_ended() -> None:
+    ended, killed = Running.__new__(Running), []
+
+    def told() -> None:
+        raise OverflowError
+
+    ended.answer, ended.sandbox = None, SimpleNamespace(told=told, kill=lambda: killed.append(True))  # type: ignore[assignment]
+    ended._read()
+    assert (ended.answer, killed) == (None, [True])
