@@ -53,7 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     "utility": OPEN | BASE | {"models"},
     "algorithms": OPEN | JUDGED,
     "risk": OPEN | JUDGED,
-    "recipe": OPEN | JUDGED | {"io", "verify", "engines", "risk.audit", "web.once"},
+    "recipe": OPEN | JUDGED | {"io", "verify", "engines", "risk.audit"},
     "vault": OPEN | JUDGED | {"io", "verify", "engines", "algorithms", "risk", "recipe"},
     "release": OPEN | BELOW_RELEASE,
     "spark": OPEN | {"release"},

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shoal.recipe.recipe import update_recipe
+from shoal.recipe.edit import update_recipe
 from tests.cli.conftest import PATIENTS, recipe_text
 
 Shoal = Callable[..., Any]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from shoal.cli.start import write_census
-from shoal.recipe.recipe import dump_recipe, load_recipe, update_recipe
+from shoal.recipe.edit import update_recipe
+from shoal.recipe.recipe import dump_recipe, load_recipe
 
 NODE = {"levels", "loss", "suppressed", "classes", "smallest", "verdict"}
 DATA = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shoal.cli.main import execute
-from shoal.recipe.recipe import update_recipe
+from shoal.recipe.edit import update_recipe
 from tests.engines.server import Server
 from tests.test_person_columns import CASES, RECIPE
 

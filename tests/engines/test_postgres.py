@@ -12,7 +12,8 @@ import pytest
 import shoal
 from shoal.cli.main import execute
 from shoal.io.files import read_frame
-from shoal.recipe.recipe import parse_recipe, update_recipe
+from shoal.recipe.edit import update_recipe
+from shoal.recipe.recipe import parse_recipe
 from tests.engines.alike import RECIPE, every_method, outcome, with_gaps_recipe
 from tests.engines.server import Server
 from tests.soak.cases import make

@@ -14,7 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 from shoal.data.sampling import Sampling
 from shoal.data.schema import ColumnSpec, Roles
 from shoal.errors import RecipeError, ShoalError
-from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe, update_recipe
+from shoal.recipe.edit import update_recipe
+from shoal.recipe.recipe import Recipe, dump_recipe, load_recipe, parse_recipe
 
 SOURCE = '[source]\npath = "a.csv"\n'
 

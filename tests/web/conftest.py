@@ -35,7 +35,7 @@ from shoal.web.accounts.sessions import begin
 from shoal.web.accounts.tokens import make_token, scopes_of
 from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app, make_folder
-from shoal.web.jobs import worker
+from shoal.web.jobs import sandbox
 from shoal.web.permissions import ROLES, Principal
 from shoal.web.settings import Settings
 from shoal.web.store.open import open_store
@@ -102,7 +102,7 @@ def _quick_passwords() -> Iterator[None]:
 def _quick_processes() -> Iterator[None]:
     """What a job is done by need not be imported again for each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker, "subprocess", forked)
+        patch.setattr(sandbox, "subprocess", forked)
         yield
 
 
@@ -128,7 +128,7 @@ def _quick_routes() -> Iterator[None]:
 @pytest.fixture
 def own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of jobs that are started anew."""
-    monkeypatch.setattr(worker, "subprocess", subprocess)
+    monkeypatch.setattr(sandbox, "subprocess", subprocess)
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
 import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import IO, Any
 
-from shoal.web.jobs import child
+from shoal.web.jobs import sandbox
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 # What every kind of job needs, and what most runs of tests load on their way.
@@ -18,15 +19,15 @@ _CONTEXT.set_forkserver_preload(["jinja2", "scipy", "shoal.web.app", *_LOADED])
 PIPE, DEVNULL = -1, -3
 
 
-def _do(into: Connection, out: Connection, told: Connection, environment: dict[str, str]) -> None:
-    """Have a process do what ``python -m shoal.web.jobs.child`` does, between two pipes, and tell of its end.
+def _do(into: Connection, out: Connection, told: Connection, memory: int, environment: dict[str, str]) -> None:
+    """Have a process do what ``python -m shoal.web.jobs.sandbox job`` does, between two pipes, and tell of its end.
 
     Its number is nobody else's while somebody may signal it: it is waited for once the other end of ``told`` is closed.
     """
     pid = os.fork()
     if not pid:
         try:
-            _job(into, out, environment)
+            _job(into, out, memory, environment)
         finally:
             os._exit(1)
     into.close()
@@ -40,7 +41,7 @@ def _do(into: Connection, out: Connection, told: Connection, environment: dict[s
     os.waitpid(pid, 0)
 
 
-def _job(into: Connection, out: Connection, environment: dict[str, str]) -> None:
+def _job(into: Connection, out: Connection, memory: int, environment: dict[str, str]) -> None:
     os.setsid()
     for given, place in ((into.fileno(), 0), (out.fileno(), 1), (os.open(os.devnull, os.O_WRONLY), 2)):
         os.dup2(given, place)
@@ -50,19 +51,24 @@ def _job(into: Connection, out: Connection, environment: dict[str, str]) -> None
     os.environ.update(environment)
     sys.stdin = os.fdopen(0, encoding="utf-8")
     os.write(1, b"\n")
-    child.main()
+    sandbox.main(sandbox.JOB, memory)
 
 
-class Popen:
+def Popen(command: list[str], **given: Any) -> Any:
+    """What a sandbox is started by: a process of its own for pages, one that is forked for a job."""
+    assert command[1:3] == ["-m", sandbox.__name__]
+    return Forked(int(command[4]), **given) if command[3] == sandbox.JOB else subprocess.Popen(command, **given)
+
+
+class Forked:
     """As much of ``subprocess.Popen`` as a worker uses; its process is there, if only as a zombie, as long as it is."""
 
-    def __init__(self, command: list[str], *, env: dict[str, str], **rest: Any) -> None:
-        assert command[1:] == ["-m", child.__name__]
+    def __init__(self, memory: int, *, env: dict[str, str], **rest: Any) -> None:
         assert rest == {"stdin": PIPE, "stdout": PIPE, "stderr": DEVNULL, "start_new_session": True}
         theirs, ours = _CONTEXT.Pipe(duplex=False)
         back, out = _CONTEXT.Pipe(duplex=False)
         self._told, told = _CONTEXT.Pipe()
-        _CONTEXT.Process(target=_do, args=(theirs, out, told, env), daemon=True).start()
+        _CONTEXT.Process(target=_do, args=(theirs, out, told, memory, env), daemon=True).start()
         theirs.close()
         out.close()
         told.close()

@@ -14,10 +14,12 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterator
+from datetime import date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,10 +27,11 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.errors import HierarchyError, InputError, InternalError, MissingExtraError, RefusalError
+from shoal.web.jobs import sandbox
+from shoal.web.preview import cache as module
 from shoal.web.preview import class_counts, hierarchy_view, looks, values_view
-from shoal.web.preview import sandbox as module
+from shoal.web.preview.cache import TooMuch, apart
 from shoal.web.preview.place import Place
-from shoal.web.preview.sandbox import TooMuch, apart
 from tests.web.conftest import sign_in
 from tests.web.working import RECIPE, add_project
 
@@ -63,6 +66,10 @@ def _raise(kind: str) -> None:
     raise HierarchyError("A sentence.")
 
 
+def _returned(found: object) -> object:
+    return found
+
+
 def _memory() -> int:
     held = [bytearray(64 << 20) for _ in range(64)]
     return len(held)
@@ -84,6 +91,15 @@ def test_what_is_returned_and_raised_comes_back() -> None:
         apart(_raise, "full")
     with pytest.raises(InternalError, match=r"^Panic while a file was read for a page: tell whoever runs the server"):
         apart(_raise, "panic")
+
+
+def test_an_answer_is_data_and_nothing_that_could_be_called() -> None:
+    """A process that a file has taken over may send anything to the server."""
+    plain = [{"a", 1}, date(2027, 1, 31), datetime(2027, 1, 31, 5), np.float64(1.5), np.int32(3), TooMuch, None]
+    assert apart(_returned, plain) == plain
+    for harmful in (os.system, _raise, subprocess.Popen):
+        with pytest.raises(InternalError, match="something in it that no answer has"):
+            apart(_returned, harmful)
 
 
 def test_what_ends_the_process_is_refused_and_another_takes_its_place() -> None:
@@ -122,7 +138,7 @@ def test_those_that_ended_while_they_waited_are_let_go_of(monkeypatch: pytest.Mo
         def __init__(self, waits: bool) -> None:
             self.waits, self.ended = waits, False
 
-        def end(self) -> None:
+        def close(self) -> None:
             self.ended = True
 
     gone, first, last = Waiting(False), Waiting(True), Waiting(True)
@@ -142,7 +158,7 @@ def test_one_that_cannot_be_waited_for_is_ended(monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(module, "Timer", refuse)
-    monkeypatch.setattr(module, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": start}))
+    monkeypatch.setattr(sandbox, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": start}))
     with pytest.raises(RuntimeError, match="new thread"):
         module.Reader()
     assert started[0].poll() == -signal.SIGKILL

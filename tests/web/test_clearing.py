@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 from fastapi import FastAPI
 
-from shoal.errors import InputError
+from shoal.errors import InputError, ShoalError
 from shoal.release.entry import verify_release
 from shoal.vault.sealed_rows import Strongroom
 from shoal.web.jobs import queue, worker
@@ -77,7 +77,11 @@ def test_a_job_that_fails_late_leaves_no_rows(app: FastAPI, monkeypatch: pytest.
     """Neither in the folder of the attempt nor in that of the job."""
     job, mine = begun(app, "risk")
     (folder_of(job.project, app.state.settings) / "jobs" / job.id / "rows").write_text(MARKED)
-    monkeypatch.setattr(Running, "outcome", lambda _: {"failed": "The job ended by signal 9 before it was done."})
+
+    def failing(_: Running) -> None:
+        raise ShoalError("The job ended by signal 9 before it was done.")
+
+    monkeypatch.setattr(Running, "outcome", failing)
     mine.running[0].process.wait(60)
     mine.step()
     assert (job_of(app, job.id).state, files(app, job)) == ("failed", [])

@@ -14,10 +14,10 @@ import pytest
 from tests.web import forked
 
 
-def started() -> forked.Popen:
-    return forked.Popen(
-        [sys.executable, "-m", "shoal.web.jobs.child"], env={}, stdin=forked.PIPE, stdout=forked.PIPE,
-        stderr=forked.DEVNULL, start_new_session=True,
+def started() -> forked.Forked:
+    return forked.Popen(  # type: ignore[no-any-return]
+        [sys.executable, "-m", "shoal.web.jobs.sandbox", "job", str(4 << 30)], env={}, stdin=forked.PIPE,
+        stdout=forked.PIPE, stderr=forked.DEVNULL, start_new_session=True,
     )  # fmt: skip
 
 

@@ -133,18 +133,18 @@ def test_a_job_has_no_more_memory_than_it_may(app: FastAPI) -> None:
 def test_a_child_ends_with_its_worker_whatever_it_computes() -> None:
     """Code that holds Python's lock lets no thread hear that the worker is gone."""
     job = (
-        "import ctypes, sys; from shoal.web.jobs import child\n"
+        "import ctypes, sys; from shoal.web.jobs import sandbox\n"
         "sys.setswitchinterval(600)\n"  # so that nobody else comes in between
         "code = ctypes.PyDLL(None)\n"
         "code.write, code.sleep\n"
-        "child._ended = lambda asked, progress: (code.write(2, b'busy\\n', 5), code.sleep(60))\n"
-        "child.main()\n"
+        "sandbox._done = lambda asked, more: (code.write(2, b'busy\\n', 5), code.sleep(60))\n"
+        "sandbox.main('job', 4 << 30)\n"
     )
     worker = (
-        "import os, subprocess, sys\n"
+        "import os, subprocess, sys; from shoal.web.jobs.sandbox import send\n"
         "pipe = subprocess.PIPE\n"
         "job = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdin=pipe, stdout=pipe, stderr=pipe)\n"
-        "job.stdin.write(b'{\"memory\": 4294967296}\\n'); job.stdin.flush()\n"
+        "send(job.stdin, b'')\n"
         "assert job.stderr.readline() == b'busy\\n'\n"
         "print(job.pid, flush=True); os._exit(0)\n"
     )

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from shoal.errors import InputError
 from shoal.recipe.recipe import parse_recipe
 from shoal.web.jobs import kinds
-from shoal.web.jobs.child import without_places
+from shoal.web.jobs.sandbox import without_places
 from shoal.web.projects.project import Fit, Workspace, folder_of
 from tests.web.conftest import user_of
 from tests.web.working import add_job, add_project, job_of, people, work_off

@@ -14,7 +14,7 @@ from sqlalchemy import delete, update
 from shoal.web.app import create_app
 from shoal.web.errors import API, Refused
 from shoal.web.jobs import queue
-from shoal.web.rate_limits import Limits
+from shoal.web.permissions import Limits
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.tables import Job, Token
 from tests.web.conftest import Browser, add_people, program, sign_in
@@ -55,7 +55,7 @@ def test_a_share_is_used_up_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_nobody_fills_the_memory_with_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.web.rate_limits._MOST", 10)
+    monkeypatch.setattr("shoal.web.permissions._REMEMBERED", 10)
     limits = Limits(Settings(folder=tmp_path, jobs_per_hour=1), clock=lambda: 0.0)
     for at in range(50):
         limits.take("jobs", str(at))

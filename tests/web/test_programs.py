@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from shoal.vault import signing
 from shoal.web.errors import API
-from shoal.web.rate_limits import Limits
+from shoal.web.permissions import Limits
 from shoal.web.settings import Settings
 from shoal.web.store.tables import Job, Session, Token, User
 from tests.web.conftest import program, sign_in, user_of

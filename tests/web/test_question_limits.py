@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import update
 
-from shoal.web.rate_limits import Limits
+from shoal.web.permissions import Limits
 from shoal.web.settings import Settings
 from shoal.web.store.tables import Grant, Question, now
 from tests.web.conftest import program, sign_in, user_of

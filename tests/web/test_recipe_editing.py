@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -133,6 +134,18 @@ def test_a_quasi_identifier_that_leaves_takes_its_hierarchy_along_and_a_new_one_
     again = edit.with_roles(without, {"age": "quasi"}, {"age": AGES})
     assert parse_recipe(again).hierarchies == {"age": {"widths": [5, 10, 20]}}
     assert "known to all" in again
+
+
+def test_a_model_on_a_longer_name_guards_no_column() -> None:
+    """A new sensitive column 'ill' gets its model beside one on 'illness'."""
+    text = RECIPE.replace('drop = ["note"]', 'drop = ["ill"]')
+    made = parse_recipe(edit.with_roles(text, {"ill": "sensitive"}, {"ill": replace(NOTES, name="ill")}))
+    assert [one.get("on") for one in made.models] == [None, "illness", "ill"]
+
+
+def test_two_models_of_one_name_of_a_point_stay_two() -> None:
+    models = [{"name": "k", "k": 3}, {"name": "k", "k": 4}]
+    assert parse_recipe(edit.with_point(RECIPE, {"name": "mondrian"}, models)).models == models
 
 
 def test_one_column_alone_is_the_subject() -> None:

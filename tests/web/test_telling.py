@@ -13,7 +13,8 @@ from fastapi import FastAPI
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.jobs import worker as working
-from shoal.web.jobs.child import share_of, without_places
+from shoal.web.jobs.sandbox import without_places
+from shoal.web.jobs.worker import share_of
 from shoal.web.settings import Settings
 from tests.web.conftest import ADDRESS, add_people, program, sign_in
 from tests.web.working import RECIPE, add_job, add_project, job_of, work_off

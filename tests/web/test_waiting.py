@@ -17,8 +17,7 @@ from fastapi import FastAPI
 from shoal.errors import InputError
 from shoal.web.errors import API, Refused
 from shoal.web.preview import cache
-from shoal.web.preview.cache import Remembered, remembered, turn
-from shoal.web.preview.sandbox import TooMuch, Unreadable, unreadable
+from shoal.web.preview.cache import Remembered, TooMuch, Unreadable, remembered, turn, unreadable
 from shoal.web.questions import questions
 from shoal.web.questions.lineage import read_table
 from tests.web.conftest import ADDRESS, program, sign_in, user_of

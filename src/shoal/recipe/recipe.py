@@ -373,38 +373,9 @@ def dump_recipe(recipe: Recipe) -> str:
     return tomlkit.dumps(document)
 
 
-def update_recipe(text: str, changes: Mapping[str, Any]) -> str:
-    """Change entries of a recipe's text and keep everything else, comments included.
-
-    Parameters
-    ----------
-    changes
-        As nested as the recipe: tables are merged entry by entry (``models`` is replaced whole), and None
-        removes an entry.
-    """
-    parse_recipe(text)
-    document = tomlkit.parse(text)
-    for key, value in changes.items():
-        _change(document, key, value, _depth(key))
-    changed = tomlkit.dumps(document)
-    parse_recipe(changed)
-    return changed
-
-
 def _depth(key: str) -> int:
     """How many levels of a top-level entry are tables with headings of their own."""
     return 2 if key in ("columns", "policies") else 1
-
-
-def _change(table: Any, key: str, value: Any, depth: int) -> None:
-    present = table.get(key)
-    if value is None:
-        table.pop(key, None)
-    elif depth and isinstance(value, Mapping) and isinstance(present, Mapping):
-        for name, entry in value.items():
-            _change(present, name, entry, depth - 1)
-    elif present is None or present.unwrap() != value:
-        table[key] = _item(value, depth)
 
 
 def _item(value: Any, depth: int) -> Item:

@@ -58,7 +58,8 @@ def threshold(facts: Facts) -> Section:
     if limit is None:
         blocks.append(Text(text="No threshold is stated, so that nothing is said of whether the risk is acceptable."))
     elif not made_of(facts.manifest).has(Trait.ALIKE):
-        blocks.append(Text(text=f"Whether the release keeps to it is not known: {_unlike(facts)}.", tone="bad"))
+        why = made_of(facts.manifest).lacks[Trait.ALIKE]
+        blocks.append(Text(text=f"Whether the release keeps to it is not known: {why}.", tone="bad"))
     elif found is None:
         blocks.append(Text(text="The risk of the release was not measured.", tone="bad"))
     else:
@@ -127,7 +128,13 @@ def attacks(facts: Facts) -> Section:
         found += [one for one in result.get("figures", ()) if one["name"] not in names]
         names |= {one["name"] for one in result.get("figures", ())}
     found += [one for one in facts.evidence.get("attacks", ()) if one["name"] not in names]
-    rows = [(_told(one), share(one["value"], 1), _interval(one), _baseline(one)) for one in found]
+    rows = [
+        (
+            str(one.get("sentence") or one.get("told") or one["name"]), share(one["value"], 1), _interval(one),
+            "–" if one.get("baseline") is None else share(one["baseline"], 1),
+        )
+        for one in found
+    ]  # fmt: skip
     if not rows:
         return Section(key="attacks", title="Attacks", blocks=[Text(text=(
             "No attack was run on this release. A recipe with a [review] table has some run on tables in memory; "
@@ -137,26 +144,13 @@ def attacks(facts: Facts) -> Section:
     return Section(key="attacks", title="Attacks", blocks=[Table(headings=headings, rows=rows)])
 
 
-def _told(one: Mapping[str, Any]) -> str:
-    return str(one.get("sentence") or one.get("told") or one["name"])
-
-
 def _interval(one: Mapping[str, Any]) -> str:
     low, high = one["interval"] if "interval" in one else (one["low"], one["high"])
     return "counted" if low == high else f"{100 * low:.1f} to {100 * high:.1f} %"
 
 
-def _baseline(one: Mapping[str, Any]) -> str:
-    return "–" if one.get("baseline") is None else share(one["baseline"], 1)
-
-
 def _label(low: int, high: int | None) -> str:
     return f"{low}+" if high is None else str(low) if high == low else f"{low}–{high}"
-
-
-def _unlike(facts: Facts) -> str:
-    """Why figures of classes bound no risk."""
-    return made_of(facts.manifest).lacks[Trait.ALIKE]
 
 
 def _change(before: float | None, after: float | None) -> str:
@@ -175,7 +169,10 @@ def _sizes(classes: Mapping[str, Any]) -> list[Table | Plot]:
     if not known:
         return []
     parts = {"classes": "number", "smallest": "smallest", "median": "median", "largest": "largest"}
-    rows = [(words, *(_of(classes.get(when), name) for when in _TIMES)) for name, words in parts.items()]
+    rows = [
+        (words, *(count(classes[when][name]) if classes.get(when) else "–" for when in _TIMES))
+        for name, words in parts.items()
+    ]
     bins = next(iter(known.values()))["sizes"]
     labels = [_label(one["from"], one["to"]) for one in bins]
     series = {when: [part["records"] / one["records"] for part in one["sizes"]] for when, one in known.items()}
@@ -187,10 +184,6 @@ def _sizes(classes: Mapping[str, Any]) -> list[Table | Plot]:
         Table(headings=("classes", ">before", ">after"), rows=rows),
         Plot(title="Records by size of their class", figure=figure),
     ]
-
-
-def _of(one: Mapping[str, Any] | None, name: str) -> str:
-    return count(one[name]) if one else "–"
 
 
 def _curve(facts: Facts, classes: Mapping[str, Any]) -> list[Plot]:
@@ -352,11 +345,9 @@ def variables(facts: Facts) -> Section:
     critical = facts.review.get("critical", ())
     for name, column in released.items():
         mine = found.get(name, {})
-        after = "–" if mine.get("cells") is None else count(mine["cells"])
+        before, after = ("–" if mine.get(key) is None else count(mine[key]) for key in ("values", "cells"))
         called = f"{name} (critical)" if name in critical else name
-        rows.append(
-            (called, _CLASSES[column["role"]], _technique(column, facts), _values(mine), after)
-        )
+        rows.append((called, _CLASSES[column["role"]], _technique(column, facts), before, after))
     headings = ("variable", "class", "technique", ">values before", ">cells after")
     blocks: list[Text | Table | Plot] = [Table(headings=headings, rows=rows)]
     levels = _levels(found)
@@ -397,10 +388,6 @@ def _technique(column: Mapping[str, Any], facts: Facts) -> str:
     words = f"generalised to {how.get(column['cells'], 'one value for a class')}"
     exact = facts.evidence.get("columns", {}).get(column["name"], {}).get("exact")
     return words if exact is None else f"{words}; exact in {share(exact, 1)} of the rows"
-
-
-def _values(mine: Mapping[str, Any]) -> str:
-    return "–" if mine.get("values") is None else count(mine["values"])
 
 
 def _levels(found: Mapping[str, Any]) -> Plot | None:

@@ -30,13 +30,13 @@ from shoal.web import api, pages
 from shoal.web.accounts.tokens import Bearers
 from shoal.web.accounts.users import first_admin
 from shoal.web.errors import API, ErrorAnswer, add_handlers
-from shoal.web.jobs.child import leave_no_core
 from shoal.web.jobs.results import forget_plain
+from shoal.web.jobs.sandbox import leave_no_core
 from shoal.web.middleware import BodyLimit, Headers, Hosts
+from shoal.web.permissions import Limits
 from shoal.web.projects.project import finish_begun
 from shoal.web.projects.uploads import INCOMING, forget_halves
 from shoal.web.questions.log_chain import Watch
-from shoal.web.rate_limits import Limits
 from shoal.web.server_keys import Keys
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.open import open_store

@@ -31,9 +31,8 @@ from shoal.web.accounts.sessions import (
     spend,
 )
 from shoal.web.errors import API, Refused, missing
-from shoal.web.once import once
 from shoal.web.permissions import ACTIONS, Principal, Thing, allow, record
-from shoal.web.preview.cache import ASKING
+from shoal.web.preview.cache import ASKING, once
 from shoal.web.projects.project import Workspace
 from shoal.web.server_keys import ServerKeyring
 from shoal.web.settings import Settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session as Db
@@ -10,10 +11,12 @@ from sqlalchemy.orm import Session as Db
 from shoal.web.accounts.proofs import hash_of, new_proof
 from shoal.web.accounts.sessions import lock_users, refuse_ended
 from shoal.web.errors import conflict, invalid, missing
-from shoal.web.permissions import ACTIONS, SCOPES, Principal
-from shoal.web.rate_limits import TOKENS, Limits
+from shoal.web.permissions import ACTIONS, SCOPES, TOKENS, Limits, Principal
 from shoal.web.store.open import Store
 from shoal.web.store.tables import Token, User, now
+
+if TYPE_CHECKING:
+    from shoal.web.request import Here
 
 PREFIX = "shoal_"
 MOST_DAYS = 366
@@ -53,17 +56,27 @@ def make_token(db: Db, me: Principal, *, name: str, scopes: Collection[str], day
     return row, proof
 
 
+def give_token(here: Here, *, name: str, scopes: Collection[str], days: float) -> tuple[Token, str]:
+    """Make a token for whoever asks, and log it."""
+    with here.writing(alters=True) as db:
+        row, proof = make_token(db, here.me, name=name, scopes=scopes, days=days)
+        here.log(db, "token made", token=row.id)
+    return row, proof
+
+
 def tokens_of(db: Db, user: str) -> list[Token]:
     """The tokens of a user that are good today."""
     chosen = select(Token).where(Token.user == user, Token.expires > now()).order_by(Token.created)
     return list(db.scalars(chosen))
 
 
-def revoke(db: Db, user: str, token: str) -> None:
-    """End a token of a user."""
-    lock_users(db, user)
-    if not db.execute(delete(Token).where(Token.id == token, Token.user == user)).rowcount:  # type: ignore[attr-defined]
-        raise missing()
+def revoke(here: Here, token: str) -> None:
+    """End a token of whoever asks, and log it."""
+    with here.writing(alters=True) as db:
+        gone = delete(Token).where(Token.id == token, Token.user == here.me.id)
+        if not db.execute(gone).rowcount:  # type: ignore[attr-defined]
+            raise missing()
+        here.log(db, "token revoked", token=token)
 
 
 class Bearers:

@@ -103,6 +103,36 @@ def change(
     return 0 if queue.may_run(user) else queue.cancel_all(db, user.id)
 
 
+def invite(here: Here, name: str, role: str) -> tuple[User, str]:
+    """Make a user, and the address at which a password is chosen."""
+    with here.writing(alters=True) as db:
+        user = make_user(db, name, role)
+        link = make_link(db, user)
+        here.log(db, "user made", user=user.name, role=user.role)
+    return user, f"{here.settings.shown}/setup/{link}"
+
+
+def invite_again(here: Here, key: str) -> tuple[User, str]:
+    """Make another address at which a user chooses a password."""
+    with here.writing(key, alters=True) as db:
+        user = db.get_one(User, key)
+        link = make_link(db, user)
+        here.log(db, "link made", user=user.name)
+    return user, f"{here.settings.shown}/setup/{link}"
+
+
+def change_user(
+    here: Here, key: str, *, role: str | None = None, active: bool | None = None, base: str | None = None
+) -> User:
+    """Change a user, and log it where that changes anything."""
+    with here.writing(key, alters=True) as db:
+        user = db.get_one(User, key)
+        jobs = change(db, user, role=role, active=active, base=base)
+        if jobs is not None:
+            here.log(db, "user changed", user=user.name, role=user.role, active=user.active, jobs_cancelled=jobs)
+    return user
+
+
 def first_admin(db: Db) -> str | None:
     """A one-time link for the admin, where nobody can sign in as one yet; the rest of an address.
 

@@ -2,20 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import select, text
 
 from shoal.registry import VERSION
-from shoal.web.accounts.tokens import make_token, revoke, tokens_of
-from shoal.web.accounts.users import change, make_link, make_user
-from shoal.web.api.schemas import Me, NewToken, NewUser, TokenIn, TokenOut, UserEnd, UserIn, UserOut
+from shoal.web.accounts.tokens import give_token, revoke, tokens_of
+from shoal.web.accounts.users import change_user, invite
+from shoal.web.api import Given, Name, Row
 from shoal.web.errors import API
 from shoal.web.request import Here, needs
 from shoal.web.store.tables import Token, User
+
+
+class Me(BaseModel):
+    """Whose token it is."""
+
+    name: str
+    role: str
+    scopes: list[str]
+
+
+class TokenIn(Given):
+    name: Name
+    scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
+    days: Annotated[float, Field(gt=0, le=366)] = 90
+
+
+class TokenOut(Row):
+    id: str
+    name: str
+    scopes: list[str]
+    created: str
+    expires: str
+    used: str | None
+
+
+class NewToken(TokenOut):
+    token: str
+
+
+class UserIn(Given):
+    name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@+-]+$")]
+    role: Literal["researcher"] = "researcher"
+
+
+class UserEnd(Given):
+    active: Literal[False]
+    base: Annotated[str, Field(max_length=64)] | None = None
+
+
+class UserOut(Row):
+    id: str
+    name: str
+    role: str
+    active: bool
+    base: str
+    created: str
+
+
+class NewUser(UserOut):
+    link: str
+
 
 router = APIRouter()
 Tokens = Annotated[Here, needs("token.manage")]
@@ -35,17 +86,13 @@ def list_tokens(here: Tokens) -> list[Token]:
 @router.post("/tokens", status_code=201, tags=["accounts"])
 def new_token(here: Annotated[Here, needs("token.make")], given: TokenIn) -> NewToken:
     """A token that can do no more, and lives no longer, than the one that asks for it; it is told this once."""
-    with here.writing(alters=True) as db:
-        row, proof = make_token(db, here.me, name=given.name, scopes=given.scopes, days=given.days)
-        here.log(db, "token made", token=row.id)
+    row, proof = give_token(here, name=given.name, scopes=given.scopes, days=given.days)
     return NewToken(**TokenOut.model_validate(row).model_dump(), token=proof)
 
 
 @router.delete("/tokens/{token}", status_code=204, tags=["accounts"])
 def end_token(here: Tokens, token: str) -> None:
-    with here.writing(alters=True) as db:
-        revoke(db, here.me.id, token)
-        here.log(db, "token revoked", token=token)
+    revoke(here, token)
 
 
 @router.get("/users", tags=["users"], response_model=list[UserOut])
@@ -60,11 +107,8 @@ def new_user(here: Annotated[Here, needs("user.invite")], given: UserIn) -> NewU
 
     Somebody of another role is made by an admin who is signed in: whoever has a token has the link, too.
     """
-    with here.writing(alters=True) as db:
-        user = make_user(db, given.name, given.role)
-        link = make_link(db, user)
-        here.log(db, "user made", user=user.name, role=user.role)
-    return NewUser(**UserOut.model_validate(user).model_dump(), link=f"{here.settings.shown}/setup/{link}")
+    user, link = invite(here, given.name, given.role)
+    return NewUser(**UserOut.model_validate(user).model_dump(), link=link)
 
 
 @router.patch("/users/{user}", tags=["users"], response_model=UserOut)
@@ -74,12 +118,7 @@ def end_user(here: Annotated[Here, needs("user.end")], user: str, given: UserEnd
     With ``base``, as the user had it, it is answered 409 where somebody else changed the user meanwhile. No token gives
     another role, another password or an account that has ended back: an admin who is signed in does.
     """
-    with here.writing(user, alters=True) as db:
-        found = db.get_one(User, user)
-        jobs = change(db, found, active=given.active, base=given.base)
-        if jobs is not None:
-            here.log(db, "user changed", user=found.name, role=found.role, active=found.active, jobs_cancelled=jobs)
-    return found
+    return change_user(here, user, active=given.active, base=given.base)
 
 
 # ----------------------------------------

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, Field
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
-from shoal.web.api.schemas import (
-    AnswersIn,
-    FileOut,
-    JobIn,
-    JobOut,
-    NewProject,
-    ProjectOut,
-    RecipeIn,
-    RecipeOut,
-    VersionOut,
-)
+from shoal.web.api import Given, Name, Row
 from shoal.web.errors import conflict, missing
 from shoal.web.jobs import queue
-from shoal.web.jobs.results import once_more, start_again
+from shoal.web.jobs.results import cancel_job, once_more, start_again
 from shoal.web.projects.project import (
     delete_project,
     files_of,
@@ -35,6 +26,135 @@ from shoal.web.projects.project import (
 from shoal.web.projects.uploads import INCOMING, Incoming, check_file, receive_body
 from shoal.web.request import Here, needs, streams
 from shoal.web.store.tables import File, Job, Project, RecipeVersion
+
+
+class ProjectOut(Row):
+    id: str
+    name: str
+    source: dict[str, Any]
+    created: str
+
+
+class NewProject(Given):
+    name: Name
+    offer: str | None = None
+
+
+class RecipeOut(BaseModel):
+    number: int
+    text: str
+    note: str
+    created: str
+
+
+class RecipeIn(Given):
+    text: Annotated[str, Field(max_length=1 << 20)]
+    base: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    note: Annotated[str, Field(max_length=200)] = ""
+
+
+class VersionOut(Row):
+    number: int
+    note: str
+    created: str
+
+
+class FileOut(Row):
+    name: str
+    kind: str
+    bytes: int
+    sha256: str
+
+
+class JobOut(Row):
+    id: str
+    project: str
+    kind: str
+    recipe: int
+    state: Literal["queued", "running", "done", "failed", "cancelled"]
+    progress: str
+    share: float | None
+    message: str | None
+    result: dict[str, Any] | None
+    created: str
+    started: str | None
+    ended: str | None
+
+
+_Text = Annotated[str, Field(max_length=1000)]
+_Texts = Annotated[list[_Text], Field(max_length=20_000)]
+_Named = Annotated[dict[_Text, _Text], Field(max_length=20_000)]
+_Size = Annotated[int, Field(strict=True, ge=2, le=2**53 - 1)]
+
+
+class Nothing(Given):
+    """Nothing but the recipe."""
+
+
+class SourceGiven(Given):
+    """What somebody knows of a source; the rest is found out."""
+
+    columns: _Texts | None = None
+    separator: _Text | None = None
+    encoding: _Text | None = None
+    sheet: _Text | None = None
+    decimal: _Text | None = None
+    thousands: _Text | None = None
+    markers: _Texts | None = None
+    formats: _Named | None = None
+    roles: _Named | None = None
+    k: _Size | None = None
+
+
+class StartGiven(Given):
+    given: SourceGiven = SourceGiven()
+    answers: _Named = {}
+
+
+class RiskGiven(Given):
+    threshold: Annotated[float, Field(gt=0, le=1)] = 0.2
+
+
+class ExploreGiven(Given):
+    algorithms: Annotated[list[_Text], Field(max_length=40)] = []
+    k: Annotated[list[_Size], Field(max_length=40)] = []
+
+
+class AttackGiven(Given):
+    hold_out: Annotated[float, Field(gt=0, lt=1)] = 0.2
+
+
+class StartJob(Given):
+    kind: Literal["start"]
+    parameters: StartGiven = StartGiven()
+
+
+class RiskJob(Given):
+    kind: Literal["risk"]
+    parameters: RiskGiven = RiskGiven()
+
+
+class ExploreJob(Given):
+    kind: Literal["explore"]
+    parameters: ExploreGiven = ExploreGiven()
+
+
+class AttackJob(Given):
+    kind: Literal["attack"]
+    parameters: AttackGiven = AttackGiven()
+
+
+class PlainJob(Given):
+    kind: Literal["check", "compare", "run"]
+    parameters: Nothing = Nothing()
+
+
+JobIn = Annotated[StartJob | RiskJob | ExploreJob | AttackJob | PlainJob, Field(discriminator="kind")]
+
+
+class AnswersIn(Given):
+    answers: Annotated[_Named, Field(min_length=1)]
+
 
 router = APIRouter(tags=["projects"])
 Read = Annotated[Here, needs("project.read")]
@@ -68,9 +188,7 @@ def show_project(here: Read, project: str) -> Project:
 @router.delete("/projects/{project}", status_code=204)
 def end_project(here: Edit, project: str) -> None:
     """Remove a project that has no releases, with its files."""
-    with here.writing() as db:
-        delete_project(db, here.named(Project), here.settings)
-        here.log(db, "project deleted", project=project)
+    delete_project(here)
 
 
 @router.get("/projects/{project}/recipe", response_model=RecipeOut)
@@ -176,21 +294,16 @@ def show_job(here: Annotated[Here, needs("job.read")], job: str) -> Job:
 
 @jobs_router.post("/jobs/{job}/cancel", response_model=JobOut)
 def cancel(here: Annotated[Here, needs("job.cancel")], job: str) -> Job:
-    with here.writing() as db:
-        queue.cancel(db, job)
-        here.log(db, "job cancelled", job=job, project=here.named(Job).project)
-        return db.get_one(Job, job)
+    return cancel_job(here)
 
 
 @jobs_router.post("/jobs/{job}/again", status_code=201, response_model=JobOut)
 def again(here: Annotated[Here, needs("project.run")], job: str) -> Job:
     """The same job once more, after it failed or was cancelled."""
-    with here.writing() as db:
-        return once_more(db, here.named(Job), here.me.id, most=here.settings.jobs_waiting)
+    return once_more(here)
 
 
 @jobs_router.post("/jobs/{job}/answers", status_code=201, response_model=JobOut)
 def answers(here: Annotated[Here, needs("project.run")], job: str, given: AnswersIn) -> Job:
     """Look at the source again, with answers by column to the questions in the job's ``result``."""
-    with here.writing() as db:
-        return start_again(db, here.named(Job), here.me.id, given.answers, most=here.settings.jobs_waiting)
+    return start_again(here, given.answers)

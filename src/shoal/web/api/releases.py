@@ -8,33 +8,21 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from shoal.vault.leaks import Leak
 from shoal.vault.protocol.submission import LONGEST, Submission
 from shoal.vault.signing import fingerprint
 from shoal.verify.folder import MANIFEST
-from shoal.web.api.schemas import (
-    Audience,
-    DossierIn,
-    DossierOut,
-    FileListed,
-    Format,
-    GrantIn,
-    GrantOut,
-    ReleaseFiles,
-    ReleaseOut,
-    SignatureOut,
-    Signed,
-)
+from shoal.web.api import Given, Name, Row
 from shoal.web.permissions import RESEARCHER
 from shoal.web.projects.releases import (
     MEDIA,
     dossier_of,
+    downloaded,
     file_of_release,
     files_of_release,
-    grant,
+    give,
     grants,
     make_dossier,
     revoke,
@@ -46,6 +34,65 @@ from shoal.web.questions.log_chain import exported, last_of
 from shoal.web.questions.questions import Told, accounts, ask, decide, listed, told
 from shoal.web.request import Here, needs
 from shoal.web.store.tables import Grant, Question, Release, User, now
+
+
+class ReleaseOut(Row):
+    id: str
+    name: str
+    statement: str
+    kind: str
+    rows: int
+    manifest: str
+    created: str
+
+
+class FileListed(BaseModel):
+    name: str
+    bytes: int
+
+
+class ReleaseFiles(BaseModel):
+    files: list[FileListed]
+
+
+Audience = Literal["internal", "external", "regulator"]
+Format = Literal["html", "md", "json"]
+
+
+class DossierIn(Given):
+    audience: Audience
+    format: Format = "html"
+
+
+class DossierOut(BaseModel):
+    audience: Audience
+    format: Format
+    bytes: int
+    sha256: str
+
+
+class Signed(BaseModel):
+    key: str
+
+
+class SignatureOut(BaseModel):
+    """The signature and the public key as their files hold them, and the key's fingerprint; null if nobody signed."""
+
+    signature: str | None = None
+    public_key: str | None = None
+    key: str | None = None
+
+
+class GrantIn(Given):
+    user: Name
+
+
+class GrantOut(BaseModel):
+    id: str
+    user: str
+    created: str
+    revoked: str | None
+
 
 router = APIRouter(tags=["releases"])
 _FILE = {"content": {"application/octet-stream": {}}, "description": "The file."}
@@ -84,9 +131,7 @@ def list_files(here: Annotated[Here, needs("release.download")], release: str) -
 def download(
     here: Annotated[Here, needs("release.download")], release: str, name: Annotated[str, Path(max_length=100)]
 ) -> FileResponse:
-    path = file_of_release(here.named(Release), name, here.settings)
-    with here.writing() as db:
-        here.log(db, "downloaded", release=release, file=path.name)
+    path = downloaded(here, name)
     return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
 
@@ -134,18 +179,12 @@ def list_grants(here: Annotated[Here, needs("release.grant")], release: str) -> 
 
 @router.post("/releases/{release}/grants", status_code=201)
 def new_grant(here: Annotated[Here, needs("release.grant")], release: str, given: GrantIn) -> GrantOut:
-    with here.writing() as db:
-        made = grant(db, here.named(Release), given.user, here.me)
-        user = db.get_one(User, made.user)
-        here.log(db, "granted", release=release, user=user.name)
-    return _grant(made, user)
+    return _grant(*give(here, given.user))
 
 
 @router.delete("/releases/{release}/grants/{grant}", status_code=204)
 def end_grant(here: Annotated[Here, needs("release.grant")], release: str, grant: str) -> None:
-    with here.writing() as db:
-        ended = revoke(db, here.named(Release), grant)
-        here.log(db, "grant revoked", release=release, user=db.get_one(User, ended.user).name)
+    revoke(here, grant)
 
 
 def _grant(one: Grant, user: User) -> GrantOut:
@@ -161,20 +200,18 @@ _LOG: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson
 State = Literal["asked", "answered", "refused", "waiting"]
 
 
-class QuestionIn(BaseModel):
+class QuestionIn(Given):
     """Results on a release, to be checked and interpreted."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str, Field(min_length=1, max_length=LONGEST)]
     form: Literal["auto", "text", "tree", "rules", "csv", "json"] = "auto"
     target: Annotated[str, Field(max_length=200)] | None = None
     aliases: Annotated[dict[str, str], Field(max_length=500)] = {}
 
 
-class Decision(BaseModel):
+class Decision(Given):
     """Whether a question that waits is answered."""
 
-    model_config = ConfigDict(extra="forbid")
     answer: bool
 
 
@@ -271,9 +308,14 @@ def show_leaks(here: Annotated[Here, needs("leak.read")], release: str) -> list[
     """What each researcher, and (``who`` null) all together, know of each coded column, and how often they asked."""
     found = accounts(here, here.named(Release))
     every = (*found.each, found.together)
+    names = LeakOut.model_fields
     return [
-        AccountOut(who=one.who, questions=one.asked, columns=[_leak(each) for each in one.leaks]) for one in every
-    ]
+        AccountOut(
+            who=one.who, questions=one.asked,
+            columns=[LeakOut(**{name: getattr(each, name) for name in names}) for each in one.leaks],
+        )
+        for one in every
+    ]  # fmt: skip
 
 
 @questions_router.get("/log", response_class=Response, responses=_LOG)
@@ -293,16 +335,9 @@ def show_head(here: Annotated[Here, needs("log.read")]) -> LogHead:
 def _listed(here: Here, release: str | None) -> list[QuestionShort]:
     with here.reading() as db:
         found = listed(db, user=here.me.id if here.me.role == RESEARCHER else None, release=release)
-    return [QuestionShort(**_short(one), user=who) for one, _, who in found]
-
-
-def _short(one: Question) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in ("id", "release", "state", "created", "decided")}
+    names = ("id", "release", "state", "created", "decided")
+    return [QuestionShort(**{name: getattr(one, name) for name in names}, user=who) for one, _, who in found]
 
 
 def _out(one: Told) -> QuestionOut:
     return QuestionOut.model_validate({name: getattr(one, name) for name in QuestionOut.model_fields})
-
-
-def _leak(one: Leak) -> LeakOut:
-    return LeakOut(**{name: getattr(one, name) for name in LeakOut.model_fields})

@@ -27,7 +27,8 @@ from shoal.io.partitions import partitions_of
 from shoal.params import whole
 from shoal.recipe.draft import Draft, drafted
 from shoal.recipe.draft_text import recipe_text
-from shoal.recipe.recipe import Output, Recipe, update_recipe
+from shoal.recipe.edit import update_recipe
+from shoal.recipe.recipe import Recipe
 from shoal.recipe.sniff import Given, read_raw
 from shoal.recipe.source import settled
 from shoal.registry import working
@@ -106,16 +107,11 @@ def explored(recipe: Recipe, parameters: Mapping[str, Any], progress: Progress) 
     def step(done: int, total: int, label: str) -> None:
         progress(f"point {min(done + 1, total)} of {total}: {label}" if label else f"{done} of {total} points")
 
-    found = compare(
-        settled(recipe), algorithms=[_own(recipe, name) for name in algorithms], grid={"k": sizes}, progress=step,
-    )  # fmt: skip
+    # The recipe's own algorithm keeps its parameters, but for a k, which the grid sets.
+    own = {key: value for key, value in recipe.algorithm.items() if key != "k"}
+    tried = [own if name == own["name"] else {"name": name} for name in algorithms]
+    found = compare(settled(recipe), algorithms=tried, grid={"k": sizes}, progress=step)
     return plain(comparison_data(found))  # type: ignore[no-any-return]
-
-
-def _own(recipe: Recipe, name: str) -> dict[str, Any]:
-    """An algorithm as the recipe has it, but for a k of its own, which the grid sets."""
-    given = recipe.algorithm if recipe.algorithm["name"] == name else {"name": name}
-    return {key: value for key, value in given.items() if key != "k"}
 
 
 def attacked(recipe: Recipe, parameters: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -226,8 +222,10 @@ DOSSIERS = ("internal", "regulator")
 
 def do(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Do a job."""
-    found: dict[str, Any] = _KINDS[asked["kind"]](asked, progress)
-    return found
+    kind = asked["kind"]
+    if kind in _MEASURED:
+        return _MEASURED[kind](_recipe(asked), asked["parameters"], progress)
+    return _KINDS[kind](asked, progress)
 
 
 def _recipe(asked: Mapping[str, Any]) -> Recipe:
@@ -371,17 +369,12 @@ def _run(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 def _placed(asked: Mapping[str, Any]) -> Recipe:
     """The recipe of a job with the places that a release and what is secret of it have here."""
     recipe = _recipe(asked)
-    return _with_vault(_with(recipe, output=_output(recipe, Path(asked["release"]))), _vault(asked))
+    given = {"folder": asked["release"], "vault": None, "vault_entry": "release", "log": None, "table": None}
+    return _with_vault(_with(recipe, output=recipe.output.model_copy(update=given)), _vault(asked))
 
 
 def _vault(asked: Mapping[str, Any]) -> Path:
     return Path(asked["temporary"]) / "run.vault"
-
-
-def _output(recipe: Recipe, folder: Path) -> Output:
-    """Where the server puts a release, whatever the recipe says of places."""
-    given = {"folder": str(folder), "vault": None, "vault_entry": "release", "log": None, "table": None}
-    return recipe.output.model_copy(update=given)
 
 
 def _with_vault(recipe: Recipe, place: Path) -> Recipe:
@@ -404,30 +397,16 @@ def _packed(folder: Path) -> bytes:
     return content.getvalue()
 
 
-def _compare(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Rows before and after, which the worker seals: cells stand in no file and no database."""
-    return compared(_recipe(asked), asked["parameters"], progress)
-
-
 def _check(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Everything that a run here would refuse, and what it would take, as ``shoal check`` tells it."""
     data, _ = examine(settled(_placed(asked)), progress)
     return plain(data)  # type: ignore[no-any-return]
 
 
-def _risk(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    return assessed(_recipe(asked), asked["parameters"], progress)
-
-
-def _explore(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    return explored(_recipe(asked), asked["parameters"], progress)
-
-
-def _attack(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    return attacked(_recipe(asked), asked["parameters"], progress)
-
-
 _KINDS: dict[str, Callable[[Mapping[str, Any], Progress], dict[str, Any]]] = {
-    "start": _start, "check": _check, "risk": _risk, "explore": _explore, "compare": _compare, "attack": _attack,
-    "run": _run,
+    "start": _start, "check": _check, "run": _run,
+}  # fmt: skip
+# Cells that a comparison finds go to the worker, which seals them: they stand in no file and no database.
+_MEASURED: dict[str, Callable[[Recipe, Mapping[str, Any], Progress], dict[str, Any]]] = {
+    "risk": assessed, "explore": explored, "compare": compared, "attack": attacked,
 }  # fmt: skip

@@ -6,7 +6,7 @@ import base64
 import json
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
@@ -15,13 +15,16 @@ from shoal.errors import ShoalError, VerificationError
 from shoal.io.atomic import write_whole
 from shoal.vault.sealed_rows import Keyring
 from shoal.web.errors import Refused, conflict
-from shoal.web.jobs.queue import add, release_of
+from shoal.web.jobs.queue import add, cancel, release_of
 from shoal.web.permissions import record
 from shoal.web.projects.project import Fit, Workspace, folder_of
 from shoal.web.projects.transaction import afterwards
 from shoal.web.server_keys import SecretRows, ServerKeyring, get, put
 from shoal.web.settings import Settings
 from shoal.web.store.tables import Job, Project, Release, User
+
+if TYPE_CHECKING:
+    from shoal.web.request import Here
 
 # ----------------------------------------
 # Original cells beside released ones, which undo a coded release: sealed, and only the newest of a project.
@@ -121,19 +124,38 @@ def project_key(db: Db, keyring: ServerKeyring, project: str) -> bytes:
     return known
 
 
-def once_more(db: Db, job: Job, author: str, *, most: int) -> Job:
-    """The same job again, where it failed or was cancelled."""
-    job = db.get_one(Job, job.id)
-    if job.state not in ("failed", "cancelled"):
-        raise conflict("This job has not failed: there is nothing to repeat.")
-    project = db.get_one(Project, job.project)
-    return add(db, project, job.kind, recipe=job.recipe, author=author, parameters=job.parameters, most=most)
+# ----------------------------------------
+# What somebody asks of a job.
 
 
-def start_again(db: Db, job: Job, author: str, answers: dict[str, str], *, most: int) -> Job:
+def cancel_job(here: Here) -> Job:
+    """Ask for an end of the job of a request."""
+    job = here.named(Job)
+    with here.writing() as db:
+        cancel(db, job.id)
+        here.log(db, "job cancelled", job=job.id, project=job.project)
+        return db.get_one(Job, job.id)
+
+
+def once_more(here: Here) -> Job:
+    """Ask for the job of a request again, where it failed or was cancelled."""
+    with here.writing() as db:
+        job = db.get_one(Job, here.named(Job).id)
+        if job.state not in ("failed", "cancelled"):
+            raise conflict("This job has not failed: there is nothing to repeat.")
+        return _again(db, here, job, job.recipe, job.parameters)
+
+
+def start_again(here: Here, answers: dict[str, str]) -> Job:
     """Look at a source again with answers to what the first look could not know."""
+    job = here.named(Job)
     if job.kind != "start" or not (job.result or {}).get("questions"):
         raise conflict("This job asked nothing: there is nothing to answer.")
-    project = db.get_one(Project, job.project)
     parameters = {**job.parameters, "answers": {**job.parameters.get("answers", {}), **answers}}
-    return add(db, project, "start", recipe=0, author=author, parameters=parameters, most=most)
+    with here.writing() as db:
+        return _again(db, here, job, 0, parameters)
+
+
+def _again(db: Db, here: Here, job: Job, recipe: int, parameters: dict[str, Any]) -> Job:
+    project, most = db.get_one(Project, job.project), here.settings.jobs_waiting
+    return add(db, project, job.kind, recipe=recipe, author=here.me.id, parameters=parameters, most=most)

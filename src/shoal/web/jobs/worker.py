@@ -5,14 +5,12 @@ It may be killed at any moment. The children end with it, their leases run out, 
 
 from __future__ import annotations
 
-import json
+import errno
 import logging
 import os
+import re
 import secrets
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
@@ -22,11 +20,11 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from shoal.errors import ShoalError
+from shoal.errors import InternalError, ShoalError
 from shoal.web.jobs import queue
-from shoal.web.jobs.child import found_without_places, without_places
 from shoal.web.jobs.queue import clear, release_of, sweep, temporary_of
 from shoal.web.jobs.results import keep, project_key
+from shoal.web.jobs.sandbox import JOB, Sandbox, do_job, found_without_places, without_places
 from shoal.web.projects.project import Workspace, folder_of
 from shoal.web.server_keys import Keys
 from shoal.web.settings import Settings
@@ -36,70 +34,92 @@ from shoal.web.store.tables import Job, Project, Release
 _log = logging.getLogger("shoal.web.jobs")
 _POLL = 0.2
 _RENEW = 1.0  # seconds; a lease lasts thirty times as long
-_LONGEST_LINE = 1 << 28
-# Ours, and what libraries and the dynamic linker need, such as files by which a database that is offered knows us; no
-# secret that the server was started with.
-_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "POLARS_MAX_THREADS",
-           "LD_LIBRARY_PATH", "VIRTUAL_ENV",
-           "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY")  # fmt: skip
+_FULL = "The server's disk is full: make room, then start the job again."
+# Ours, and files by which a database that is offered knows us.
+_PASSED = ("POLARS_MAX_THREADS", "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY")
+
+
+_NUMBER = r"(?P<done>\d[\d,]*) of (?P<all>\d[\d,]*)"
+# What is done of something, at the end of a sentence or all of it; and the number of what has begun.
+_DONE = re.compile(rf"(?:^|: ){_NUMBER}(?: rows| points)?$")
+_BEGUN = re.compile(rf"\b(?:point|part|key) {_NUMBER}\b")
+
+
+def share_of(step: str) -> float | None:
+    """Read from the words of a step how much of it is done, None where they do not say so."""
+    for pattern, before in ((_DONE, 0), (_BEGUN, 1)):
+        if found := pattern.search(step):
+            done, of = (int(found[name].replace(",", "")) for name in ("done", "all"))
+            if of and before <= done <= of:
+                return (done - before) / of
+    return None
 
 
 class Running:
-    """A job and the child process that does it."""
+    """A job and the sandbox that it is done in."""
 
     def __init__(self, job: Job, asked: dict[str, Any]) -> None:
         self.job, self.asked = job, asked
-        self.progress, self.share = "starting", None
-        self.last: dict[str, Any] | None = None
+        self.progress = "starting"
+        self.answer: tuple[str, Any] | None = None
         self.since, self.renewed = time.monotonic(), 0.0
-        command = [sys.executable, "-m", "shoal.web.jobs.child"]
-        environment = {key: os.environ[key] for key in _PASSED if key in os.environ}
-        environment["TMPDIR"] = asked["temporary"]  # what does not fit into memory are rows of the source
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-            env=environment,
-        )  # fmt: skip
+        known = {key: os.environ[key] for key in _PASSED if key in os.environ}
+        # What does not fit into memory are rows of the source.
+        self.sandbox = Sandbox(JOB, asked["memory"], {**known, "TMPDIR": asked["temporary"]})
+        self.process = self.sandbox.process
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
         with suppress(BrokenPipeError):
-            assert self.process.stdin is not None
-            self.process.stdin.write(json.dumps(asked).encode() + b"\n")
-            self.process.stdin.flush()
+            self.sandbox.ask(do_job, asked)
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        while line := self.process.stdout.readline(_LONGEST_LINE):
-            with suppress(ValueError):
-                told = json.loads(line)
-                if "progress" in told:
-                    self.progress, self.share = str(told["progress"]), told["share"]
-                else:
-                    self.last = told
+        try:
+            while self.answer is None:
+                what, *told = self.sandbox.told()
+                if what == "progress":
+                    self.progress = str(told[0])
+                elif what != "ready":
+                    self.answer = what, told[0]
+        except EOFError:  # it has ended
+            return
+        except (OverflowError, InternalError):  # nobody hears what it says any more
+            self.sandbox.kill()
 
     @property
     def ended(self) -> bool:
         return self.process.poll() is not None
 
     def kill(self) -> None:
-        """End the child and whatever it started."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        """End the job."""
+        self.sandbox.kill()
         self._reader.join(5)
 
-    def outcome(self) -> dict[str, Any]:
-        """What the child told last."""
+    def outcome(self) -> Any:
+        """End the job and return what it found; refused with a sentence where it found nothing."""
         self.kill()
-        if self.last is not None:
-            return self.last
-        code = self.process.returncode
-        memory = self.asked["memory"] >> 20
-        how = f"by signal {-code}" if code < 0 else f"with code {code}"
-        return {
-            "failed": f"The job ended {how} before it was done, perhaps since it needed more than the {memory:,} MiB "
-            "that jobs have here: try it with fewer rows or columns, or ask whoever runs the server for more "
-            "(--set job-memory)."
-        }  # fmt: skip
+        memory = f"{self.asked['memory'] >> 20:,} MiB"
+        if self.answer is None:
+            code = self.process.returncode
+            how = f"by signal {-code}" if code < 0 else f"with code {code}"
+            raise ShoalError(
+                f"The job ended {how} before it was done, perhaps since it needed more than the {memory} that jobs "
+                "have here: try it with fewer rows or columns, or ask whoever runs the server for more (--set "
+                "job-memory)."
+            )
+        what, found = self.answer
+        if what == "done":
+            return found
+        if what == "refused":
+            raise ShoalError(found[1])
+        if what == "memory":
+            raise ShoalError(
+                f"The job needs more memory than the {memory} that jobs have here: use the engine 'duckdb', or ask "
+                "whoever runs the server for more."
+            )
+        if what == "failed":
+            full = found[0] in (errno.ENOSPC, errno.EDQUOT)
+            raise ShoalError(_FULL if full else f"A file of the project cannot be used: {found[1]}.")
+        raise ShoalError(f"internal: {found}; tell whoever runs the server.")
 
 
 class Worker:
@@ -198,7 +218,7 @@ class Worker:
             return
         one.renewed = time.monotonic()
         with self.store.writing() as db:
-            told = queue.renew(db, one.job, one.progress, one.share, self.lease)
+            told = queue.renew(db, one.job, one.progress, share_of(one.progress), self.lease)
         if told != "go":
             one.kill()
             self.running.remove(one)
@@ -209,13 +229,12 @@ class Worker:
 
     def _settle(self, one: Running) -> None:
         """Keep what came of a job, all of it in one transaction, or nothing of it."""
-        outcome = one.outcome()
-        shutil.rmtree(temporary_of(one.job, self.settings), ignore_errors=True)
-        if "failed" in outcome:
-            self._undo(one.job, "failed", outcome["failed"])
-            return
         keyring = self.keys.keyring
         try:
+            try:
+                found = one.outcome()
+            finally:
+                shutil.rmtree(temporary_of(one.job, self.settings), ignore_errors=True)
             with self.store.writing() as db:
                 told = queue.held(db, one.job)
                 if told == "cancel":
@@ -223,7 +242,7 @@ class Worker:
                 if told != "go":  # what another worker has made meanwhile stays
                     clear(one.job, self.settings, only=None if told == "cancel" else one.job.attempts)
                     return
-                result = keep(db, one.job, outcome["done"], self.settings, keyring)
+                result = keep(db, one.job, found, self.settings, keyring)
                 result = found_without_places(result, self._places(one.job), one.asked["offers"])
                 queue.end(db, one.job, "done", result=result)
         except ShoalError as error:

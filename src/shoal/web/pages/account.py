@@ -11,8 +11,8 @@ from starlette.responses import Response
 from shoal.web.accounts import proofs, sessions
 from shoal.web.accounts.proofs import hashed
 from shoal.web.accounts.sessions import end_all
-from shoal.web.accounts.tokens import make_token, revoke, scopes_of, tokens_of
-from shoal.web.accounts.users import change, confirm, make_link, make_user, open_link, sign_in, use_link
+from shoal.web.accounts.tokens import give_token, revoke, scopes_of, tokens_of
+from shoal.web.accounts.users import change_user, confirm, invite, invite_again, open_link, sign_in, use_link
 from shoal.web.errors import Outdated, Refused
 from shoal.web.permissions import ROLES, SCOPES, record
 from shoal.web.request import Here, needs
@@ -96,9 +96,7 @@ def add_token(
 ) -> Response:
     try:
         confirm(here, password)
-        with here.writing(alters=True) as db:
-            row, proof = make_token(db, here.me, name=name, scopes=scopes or [], days=days)
-            here.log(db, "token made", token=row.id)
+        _, proof = give_token(here, name=name, scopes=scopes or [], days=days)
     except Refused as error:
         return _account_page(here, error=error)
     return _account_page(here, proof=proof)
@@ -106,9 +104,7 @@ def add_token(
 
 @router.post("/account/tokens/{token}/revoke")
 def revoke_token(here: Annotated[Here, needs("token.manage")], token: str) -> Response:
-    with here.writing(alters=True) as db:
-        revoke(db, here.me.id, token)
-        here.log(db, "token revoked", token=token)
+    revoke(here, token)
     return here.see("/account")
 
 
@@ -202,10 +198,7 @@ def show(here: Annotated[Here, needs("user.read")]) -> Response:
 @router.post("/users")
 def add(here: Manage, name: Annotated[str, Form()] = "", role: Annotated[str, Form()] = "") -> Response:
     try:
-        with here.writing(alters=True) as db:
-            user = make_user(db, name.strip(), role)
-            link = make_link(db, user)
-            here.log(db, "user made", user=user.name, role=role)
+        user, link = invite(here, name.strip(), role)
     except Refused as error:
         return _users_page(here, error=error)
     return _users_page(here, link=link, user=user)
@@ -214,10 +207,7 @@ def add(here: Manage, name: Annotated[str, Form()] = "", role: Annotated[str, Fo
 @router.post("/users/{user}/link")
 def renew(here: Manage) -> Response:
     """A link by which somebody chooses a new password; a second factor goes with the old one, when it is used."""
-    with here.writing(here.named(User).id, alters=True) as db:
-        user = db.get_one(User, here.named(User).id)
-        link = make_link(db, user)
-        here.log(db, "link made", user=user.name)
+    user, link = invite_again(here, here.named(User).id)
     return _users_page(here, link=link, user=user)
 
 
@@ -227,11 +217,7 @@ def alter(
     active: Annotated[bool, Form()] = False,
 ) -> Response:  # fmt: skip
     try:
-        with here.writing(here.named(User).id, alters=True) as db:
-            user = db.get_one(User, here.named(User).id)
-            jobs = change(db, user, role=role or None, active=active, base=base)
-            if jobs is not None:
-                here.log(db, "user changed", user=user.name, role=user.role, active=user.active, jobs_cancelled=jobs)
+        change_user(here, here.named(User).id, role=role or None, active=active, base=base)
     except Outdated as error:
         return _users_page(here, error=error)
     return here.see("/users")
@@ -242,6 +228,5 @@ def _users_page(
 ) -> Response:
     with here.reading() as db:
         users = list(db.scalars(select(User).order_by(User.name)))
-    address = None if link is None else f"{here.settings.shown}/setup/{link}"
     status = 200 if error is None else error.status
-    return here.page("users.html", status, users=users, roles=ROLES, error=error, link=address, made=user)
+    return here.page("users.html", status, users=users, roles=ROLES, error=error, link=link, made=user)

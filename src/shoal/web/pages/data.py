@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
@@ -14,12 +14,11 @@ from starlette.responses import Response
 
 from shoal.errors import RecipeError
 from shoal.recipe.edit import ROLES, TYPES, roles_of, with_roles, with_types
-from shoal.web.pages.project_page import Base, Bench, Problem
-from shoal.web.preview.cache import turn
+from shoal.web.pages.project_page import Base, Bench, Edit, Problem, Read
+from shoal.web.preview.cache import apart_in_turn
 from shoal.web.preview.looks import SHOWN, Look, draft_of, try_look
 from shoal.web.preview.place import Place
-from shoal.web.preview.sandbox import apart
-from shoal.web.request import Here, Needs, needs
+from shoal.web.request import Here, Needs
 
 # ----------------------------------------
 # The page of data and roles: what each column is, what was proposed and why, and the first rows.
@@ -103,8 +102,7 @@ def changed_roles(place: Place, wanted: Mapping[str, str]) -> tuple[str, bool]:
     if same or try_look(place)[0] is None:
         return with_roles(place.text, wanted, {}), same
     given = (place.stamp[0], place.seen.model_dump_json(exclude_unset=True), place.text, dict(wanted))
-    with turn(str(place.folder)):
-        return apart(roles_changed, *given, within=place.folder), True
+    return apart_in_turn(place.folder, roles_changed, *given), True
 
 
 def roles_changed(path: str, said: str, text: str, wanted: Mapping[str, str]) -> str:
@@ -131,8 +129,6 @@ class _Wide(APIRoute):
 
 
 router = APIRouter(route_class=_Wide)
-Read = Annotated[Here, needs("project.read")]
-Edit = Annotated[Here, needs("project.edit")]
 
 
 @router.get("/projects/{project}/data")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter
@@ -12,15 +12,13 @@ from starlette.responses import Response
 from shoal.errors import HierarchyError, ShoalError
 from shoal.recipe.edit import with_hierarchy
 from shoal.reports.svg import columns
-from shoal.web.pages.project_page import Base, Bench, Problem, texts, uploaded
+from shoal.web.pages.project_page import Base, Bench, Edit, Problem, Read, texts, uploaded
 from shoal.web.preview import hierarchy_view
 from shoal.web.preview.class_counts import class_counts
 from shoal.web.preview.place import Place
-from shoal.web.request import Here, needs
+from shoal.web.request import Here
 
 router = APIRouter()
-Read = Annotated[Here, needs("project.read")]
-Edit = Annotated[Here, needs("project.edit")]
 
 
 @router.get("/projects/{project}/hierarchies")
@@ -48,7 +46,7 @@ def _counts(here: Here) -> dict[str, Any]:
     who = "people" if found.people else "rows"
     told = f"{found.alone:,} {who} are alone; {found.below:,} are in classes of fewer than {found.k}."
     labels, shares = [name for name, _ in found.sizes], [count / total for _, count in found.sizes]
-    drawn = columns(f"{who.capitalize()} by size of class", told, labels, {who: shares})
+    drawn = columns(f"{who.capitalize()} by size of class", told, labels, {"": shares})
     return {"counts": found, "drawn": drawn, "why": ""}
 
 
@@ -101,15 +99,11 @@ def _changed(place: Place, column: str, given: dict[str, str], form: FormData) -
             raise HierarchyError("Nothing was changed: write an edit a line, such as 'rename OLD to NEW'.")
         return hierarchy_view.edited(place, column, edits)
     if what == "upload":
-        return _uploaded(place, column, form)
+        file = uploaded(form, "file")
+        if file is None:
+            raise HierarchyError("No file was chosen: choose a CSV file with one line a value.")
+        return hierarchy_view.uploaded(place, column, file.file.read())  # no longer than a form may be
     raise HierarchyError("That is no change of a hierarchy: use one of the forms of the page.")
-
-
-def _uploaded(place: Place, column: str, form: FormData) -> tuple[str, bytes]:
-    file = uploaded(form, "file")
-    if file is None:
-        raise HierarchyError("No file was chosen: choose a CSV file with one line a value.")
-    return hierarchy_view.uploaded(place, column, file.file.read())  # no longer than a form may be
 
 
 def _address(column: str) -> str:

@@ -10,18 +10,15 @@ from starlette.responses import Response
 from shoal.errors import ParameterError, RecipeError
 from shoal.recipe.edit import with_point
 from shoal.web.jobs import queue
-from shoal.web.jobs.results import compared, once_more, start_again
+from shoal.web.jobs.results import cancel_job, compared, once_more, start_again
 from shoal.web.pages.models import models_view
-from shoal.web.pages.project_page import Base, Bench, Problem
+from shoal.web.pages.project_page import Base, Bench, Edit, Problem, Read, Run
 from shoal.web.pages.results_view import attacks_view, compare_view, explore_view, risk_view
 from shoal.web.preview.place import Place
 from shoal.web.request import Here, needs
 from shoal.web.store.tables import Job, Project
 
 router = APIRouter()
-Read = Annotated[Here, needs("project.read")]
-Edit = Annotated[Here, needs("project.edit")]
-Run = Annotated[Here, needs("project.run")]
 # Methods that a first exploration offers: quick, and unlike each other.
 _OFFERED = ("mondrian", "top-down", "k-members", "upc", "optimal", "top-down-subtree", "local-suppression")
 
@@ -148,20 +145,13 @@ def status(here: Annotated[Here, needs("job.read")], seen: str = "") -> Response
 
 @router.post("/jobs/{job}/cancel")
 def cancel(here: Annotated[Here, needs("job.cancel")]) -> Response:
-    job = here.named(Job)
-    with here.writing() as db:
-        queue.cancel(db, job.id)
-        here.log(db, "job cancelled", job=job.id, project=job.project)
-    return here.see(f"/jobs/{job.id}")
+    return here.see(f"/jobs/{cancel_job(here).id}")
 
 
 @router.post("/jobs/{job}/again")
 def again(here: Annotated[Here, needs("project.run")]) -> Response:
     """The same job once more, after it failed or was cancelled."""
-    job = here.named(Job)
-    with here.writing() as db:
-        made = once_more(db, job, here.me.id, most=here.settings.jobs_waiting)
-    return here.see(f"/jobs/{made.id}")
+    return here.see(f"/jobs/{once_more(here).id}")
 
 
 @router.post("/jobs/{job}/answers")
@@ -169,10 +159,7 @@ def answers(here: Annotated[Here, needs("project.run")]) -> Response:
     """Answers to what only people can know of a source."""
     fields = [] if here.form is None else here.form.items()
     given = {key.removeprefix("answer:"): str(value) for key, value in fields if key.startswith("answer:")}
-    job = here.named(Job)
-    with here.writing() as db:
-        made = start_again(db, job, here.me.id, given, most=here.settings.jobs_waiting)
-    return here.see(f"/jobs/{made.id}")
+    return here.see(f"/jobs/{start_again(here, given).id}")
 
 
 def _page(here: Here, template: str) -> Response:

@@ -19,9 +19,9 @@ from shoal.models.base import Model
 from shoal.recipe.edit import models_of, with_algorithm, with_model, with_profile, without_model
 from shoal.recipe.profiles import named_profile
 from shoal.registry import load, make, summary, working
-from shoal.web.pages.project_page import Base, Bench, Problem, texts, whole
+from shoal.web.pages.project_page import Base, Bench, Edit, Problem, Read, texts, whole
 from shoal.web.preview.place import Place
-from shoal.web.request import Here, needs
+from shoal.web.request import Here
 
 # ----------------------------------------
 # Settings and figures in words, taken from where they are defined: docstrings and the registry.
@@ -300,8 +300,6 @@ def _given(cls: Any, form: Mapping[str, str]) -> dict[str, Any]:
 
 
 router = APIRouter()
-Read = Annotated[Here, needs("project.read")]
-Edit = Annotated[Here, needs("project.edit")]
 
 
 @router.get("/projects/{project}/models")

@@ -17,10 +17,10 @@ from starlette.responses import Response
 from shoal.errors import ShoalError
 from shoal.web.errors import Refused
 from shoal.web.jobs import queue
-from shoal.web.once import once
+from shoal.web.preview.cache import once
 from shoal.web.preview.place import Place
 from shoal.web.projects.project import keep_made
-from shoal.web.request import Here
+from shoal.web.request import Here, needs
 from shoal.web.store.tables import Job, Project, RecipeVersion
 
 # ----------------------------------------
@@ -82,6 +82,9 @@ TABS = (
 )  # fmt: skip
 _LOOKING = ("data", "hierarchies", "values")
 Show = Callable[[Here, "Problem | None"], Response]
+Read = Annotated[Here, needs("project.read")]
+Edit = Annotated[Here, needs("project.edit")]
+Run = Annotated[Here, needs("project.run")]
 Base = Annotated[int, Form(ge=0, le=2**31 - 1)]
 """The version of the recipe that a form was made from."""
 

@@ -114,12 +114,9 @@ def _kept(here: Here, incoming: Incoming) -> Response:
 
 @router.post("/projects/{project}/delete")
 def delete(here: Annotated[Here, needs("project.edit")], sure: Annotated[str, Form()] = "") -> Response:
-    project = here.workspace.project
     if sure != "yes":
         raise invalid("Say that you are sure: the project's files cannot be brought back.", "sure")
-    with here.writing() as db:
-        delete_project(db, project, here.settings)
-        here.log(db, "project deleted", project=project.id)
+    delete_project(here)
     return here.see("/")
 
 

@@ -10,16 +10,14 @@ from starlette.responses import Response
 
 from shoal.errors import RecipeError, ShoalError
 from shoal.web.errors import missing
-from shoal.web.pages.project_page import TABS, Base, Bench, Problem, difference, texts, uploaded, whole
+from shoal.web.pages.project_page import TABS, Base, Bench, Edit, Problem, Read, difference, texts, uploaded, whole
 from shoal.web.preview.place import Place
 from shoal.web.preview.values_view import rule_from, values_view, with_rule, with_values, without_rule
 from shoal.web.projects.project import Workspace, versions
-from shoal.web.request import Here, needs
+from shoal.web.request import Here
 from shoal.web.store.tables import User
 
 router = APIRouter()
-Read = Annotated[Here, needs("project.read")]
-Edit = Annotated[Here, needs("project.edit")]
 _LARGEST = 1 << 20
 
 

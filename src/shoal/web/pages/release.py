@@ -14,16 +14,16 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from shoal.errors import RecipeError, ShoalError
-from shoal.recipe.edit import entry, with_section
+from shoal.recipe.edit import entry, merging, with_section
 from shoal.recipe.recipe import parse_recipe
 from shoal.release.check import findings, warnings
 from shoal.web.pages.models import models_view
-from shoal.web.pages.project_page import Base, Bench, Problem, texts
+from shoal.web.pages.project_page import Base, Bench, Edit, Problem, Read, Run, texts
 from shoal.web.pages.releases import release_view
 from shoal.web.preview.place import Place
 from shoal.web.projects.project import files_of
 from shoal.web.projects.releases import is_signed
-from shoal.web.request import Here, needs
+from shoal.web.request import Here
 from shoal.web.store.tables import Job, RecipeVersion, Release
 
 # ----------------------------------------
@@ -107,15 +107,8 @@ def _shown(value: Any) -> str:
 def with_review(text: str, form: Mapping[str, str]) -> str:
     """The recipe with what a form says under ``[review]``; what is left empty goes."""
     given = {name: _typed(name, kind, form.get(name, "").strip()) for name, _, kind in _FIELDS if name in form}
-
-    def change(review: Any) -> None:
-        for name, value in given.items():
-            if value in (None, [], ""):
-                review.pop(name, None)
-            elif review.get(name) != value:
-                review[name] = value
-
-    return with_section(text, ("review",), change)
+    said = {name: None if value in (None, [], "") else value for name, value in given.items()}
+    return with_section(text, ("review",), merging(said))
 
 
 def _typed(name: str, kind: str, text: str) -> Any:
@@ -235,9 +228,6 @@ def _column(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 router = APIRouter()
-Read = Annotated[Here, needs("project.read")]
-Run = Annotated[Here, needs("project.run")]
-Edit = Annotated[Here, needs("project.edit")]
 
 
 @router.get("/projects/{project}/release")

@@ -21,11 +21,13 @@ from shoal.web.projects.releases import (
     MEDIA,
     dossier_of,
     dossiers_of,
+    downloaded,
     file_of_release,
     folder_of_release,
-    grant,
+    give,
     grants,
     is_signed,
+    log_download,
     make_dossier,
     packed,
     people_without,
@@ -37,7 +39,7 @@ from shoal.web.projects.releases import (
 from shoal.web.projects.uploads import INCOMING
 from shoal.web.request import Here, needs
 from shoal.web.server_keys import kept
-from shoal.web.store.tables import Release, User
+from shoal.web.store.tables import Release
 
 # ----------------------------------------
 # A written release: what it states, what was checked, what it does not protect.
@@ -135,8 +137,7 @@ def _page(here: Here, problem: Refused | None) -> Response:
 
 @router.get("/releases/{release}/files/{name}")
 def download_file(here: Annotated[Here, needs("release.download")], name: str) -> Response:
-    path = file_of_release(here.named(Release), name, here.settings)
-    _log(here, path.name)
+    path = downloaded(here, name)
     return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
 
@@ -146,14 +147,9 @@ def download(here: Annotated[Here, needs("release.download")]) -> Response:
     release = here.named(Release)
     with here.reading() as db:
         signed = signature(db, here.keyring, release)
-    _log(here, "all")
+    log_download(here, "all")
     name, path = packed(release, folder_of_release(release, here.settings), signed, here.data / INCOMING)
     return _Once(path, filename=name, media_type="application/zip")
-
-
-def _log(here: Here, name: str) -> None:
-    with here.writing() as db:
-        here.log(db, "downloaded", release=here.named(Release).id, file=name)
 
 
 @router.get("/releases/{release}/dossier")
@@ -193,9 +189,7 @@ def show_report(here: Annotated[Here, needs("release.read")]) -> Response:
 def new_grant(here: Annotated[Here, needs("release.grant")], user: Annotated[str, Form()] = "") -> Response:
     release = here.named(Release)
     try:
-        with here.writing() as db:
-            made = grant(db, release, user.strip(), here.me)
-            here.log(db, "granted", release=release.id, user=db.get_one(User, made.user).name)
+        give(here, user.strip())
     except Refused as error:
         return _page(here, error)
     return here.see(f"/releases/{release.id}")
@@ -203,11 +197,8 @@ def new_grant(here: Annotated[Here, needs("release.grant")], user: Annotated[str
 
 @router.post("/releases/{release}/grants/{grant}/revoke")
 def end_grant(here: Annotated[Here, needs("release.grant")], grant: str) -> Response:
-    release = here.named(Release)
-    with here.writing() as db:
-        ended = revoke(db, release, grant)
-        here.log(db, "grant revoked", release=release.id, user=db.get_one(User, ended.user).name)
-    return here.see(f"/releases/{release.id}")
+    revoke(here, grant)
+    return here.see(f"/releases/{here.named(Release).id}")
 
 
 @router.post("/releases/{release}/sign")

@@ -12,6 +12,8 @@ from shoal.reports.risk import page_data, sections
 from shoal.reports.svg import Bar, Dot, bars, columns, percent, plane
 from shoal.web.pages.models import figures_told, model_words
 
+_WORST = ("distinct_l", "entropy_l", "recursive_c", "t")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -47,7 +49,7 @@ def risk_view(found: Mapping[str, Any]) -> RiskView:
     drawings += [_contributions(drawn)] if drawn["columns"] else []
     return RiskView(
         facts=tuple(facts), groups=sections(figures), figures=tuple(drawings), quasi=tuple(found["quasi"]),
-        sensitive=tuple(_sensitive_row(name, one) for name, one in found["sensitive"].items()),
+        sensitive=tuple((name, *(_number(one.get(key)) for key in _WORST)) for name, one in found["sensitive"].items()),
     )  # fmt: skip
 
 
@@ -59,7 +61,7 @@ def _sizes(drawn: Mapping[str, Any], who: str) -> Figure:
     named = who.capitalize()
     return Figure(
         title=f"{named} by how many look the same",
-        svg=columns(f"{named} by size of class", told, labels, {who: shares}),
+        svg=columns(f"{named} by size of class", told, labels, {"": shares}),
         headings=("Look the same", "Classes", named),
         rows=tuple((one["label"], f"{one['classes']:,}", f"{one['records']:,}") for one in drawn["sizes"]),
     )  # fmt: skip
@@ -79,10 +81,6 @@ def _contributions(drawn: Mapping[str, Any]) -> Figure:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,.4g}"
-
-
-def _sensitive_row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
-    return name, *(_number(one.get(key)) for key in ("distinct_l", "entropy_l", "recursive_c", "t"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,13 +300,11 @@ def _cells(before: Sequence[str | None], after: Sequence[str | None]) -> tuple[C
     """The cells of a row; a row of nothing was suppressed."""
     if all(one is None for one in after):
         return tuple(Cell(before=old or "", after="", kind="gone") for old in before)
-    return tuple(map(_cell, before, after))
-
-
-def _cell(before: str | None, after: str | None) -> Cell:
-    old, new = before or "", after or ""
-    kind = "star" if new == "*" else "same" if _same(old, new) else "changed"
-    return Cell(before=old, after=new, kind=kind)
+    pairs = [(old or "", new or "") for old, new in zip(before, after, strict=True)]
+    return tuple(
+        Cell(before=old, after=new, kind="star" if new == "*" else "same" if _same(old, new) else "changed")
+        for old, new in pairs
+    )
 
 
 def _same(old: str, new: str) -> bool:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from shoal.release.entry import open_rows
-from shoal.web.preview.cache import remembered, turn
+from shoal.web.preview.cache import apart_in_turn
 from shoal.web.preview.place import Place, carried_recipe
-from shoal.web.preview.sandbox import apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +34,7 @@ class Counted:
 def class_counts(place: Place, levels: dict[str, int], k: int | None = None) -> Counted:
     """How many rows, or people where there is a subject, look the same on some levels, level 0 by default."""
     wanted = k or max([one["k"] for one in place.recipe.models if isinstance(one.get("k"), int)], default=5)
-    cells = _counted(str(place.folder), place.stamp, place.carried("hierarchies"), place.files)
-    with turn(str(place.folder)):
-        return apart(count_classes, cells, levels, wanted)
+    return apart_in_turn(place.folder, count_classes, place.read(count_cells), levels, wanted)
 
 
 def count_classes(cells: bytes, levels: dict[str, int], wanted: int) -> Counted:
@@ -96,11 +93,6 @@ class Cells:
     codes: np.ndarray
     rows: np.ndarray
     held: Any
-
-
-@remembered(4)
-def _counted(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> bytes:
-    return apart(count_cells, told, within=folder)
 
 
 def count_cells(told: bytes) -> bytes:

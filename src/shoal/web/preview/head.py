@@ -21,8 +21,7 @@ from shoal.errors import InputError
 from shoal.io.atomic import write_whole
 from shoal.io.files import first_unpacked, is_typed
 from shoal.recipe.sniff import SEPARATORS
-from shoal.web.preview.cache import remembered
-from shoal.web.preview.sandbox import apart
+from shoal.web.preview.cache import apart, remembered
 
 LOOKED_AT = 32 << 20
 _ROWS = 200_000

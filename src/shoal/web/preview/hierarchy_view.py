@@ -21,11 +21,10 @@ from shoal.errors import HierarchyError, ShoalError
 from shoal.recipe.edit import with_hierarchy
 from shoal.recipe.recipe import Recipe
 from shoal.release.hierarchy_columns import Known, file_rows, recipe_columns, recipe_tree
-from shoal.web.jobs.child import without_places
-from shoal.web.preview.cache import remembered, turn
+from shoal.web.jobs.sandbox import without_places
+from shoal.web.preview.cache import apart_in_turn
 from shoal.web.preview.head import FOLDER
 from shoal.web.preview.place import FILES, Place, carried_recipe, file_name
-from shoal.web.preview.sandbox import apart
 
 _T = TypeVar("_T")
 # Children of a node that a page lists; the file has all of them.
@@ -140,14 +139,9 @@ def two_levels(mine: Known) -> Hierarchy:
 def hierarchy_lines(place: Place) -> list[Line]:
     """Every column that could have a hierarchy, and what it has."""
     try:
-        return _lines(str(place.folder), place.stamp, place.carried("hierarchies"), place.files)
+        return place.read(list_lines)
     except ShoalError as error:
         return [_line(place.recipe, name, problem=str(error)) for name in columns_of(place)[:_MOST_LINES]]
-
-
-@remembered(16)
-def _lines(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> list[Line]:
-    return apart(list_lines, told, within=folder)
 
 
 def list_lines(told: bytes) -> list[Line]:
@@ -190,15 +184,7 @@ def _lacking(tree: Hierarchy, mine: Known) -> str:
 def tree_view(place: Place, column: str) -> TreeView:
     """Everything about the hierarchy of one column."""
     _refuse_other(place, column)
-    told = place.carried("hierarchies")
-    return _viewed(str(place.folder), place.stamp, told, place.files, column, _beside(place, column))
-
-
-@remembered(16)
-def _viewed(
-    folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...], column: str, beside: tuple[str, ...]
-) -> TreeView:
-    return apart(view_tree, told, column, beside, within=folder)
+    return place.read(view_tree, column, _beside(place, column))
 
 
 def view_tree(told: bytes, column: str, beside: Sequence[str]) -> TreeView:
@@ -280,9 +266,7 @@ def _asked(place: Place, make: Callable[..., _T], column: str, *given: Any) -> _
     """What a form asks of the values of a column."""
     _refuse_other(place, column)
     _ = place.stamp, place.files  # what is lacking or too large is told before
-    told = place.carried("hierarchies")
-    with turn(str(place.folder)):
-        return apart(make, told, place.folder, column, *given, within=place.folder)
+    return apart_in_turn(place.folder, make, place.carried("hierarchies"), place.folder, column, *given)
 
 
 def edited(place: Place, column: str, edits: Sequence[str]) -> tuple[str, bytes]:

@@ -15,9 +15,8 @@ from shoal.recipe.draft import Draft, drafted
 from shoal.recipe.recipe import Source
 from shoal.recipe.roles import Proposal
 from shoal.recipe.sniff import Given, read_raw
-from shoal.web.preview.cache import remembered
+from shoal.web.preview.cache import apart, remembered
 from shoal.web.preview.place import Place
-from shoal.web.preview.sandbox import apart
 
 COLUMNS = 20_000  # as many as are looked at
 SHOWN = 500  # as many as a page shows: each has a row of its form, and cells

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from glob import has_magic
 from pathlib import Path
+from typing import Any, TypeVar
 
 from shoal.errors import InputError, ShoalError
 from shoal.recipe.recipe import Recipe, Source, parse_recipe
-from shoal.web.once import once
+from shoal.web.preview.cache import apart, once, remembered, unreadable
 from shoal.web.preview.head import beginning, is_large, refuse_large
-from shoal.web.preview.sandbox import unreadable
 from shoal.web.projects.confinement import paths_of
 
+_T = TypeVar("_T")
 FILES = "hierarchies"
 _SMALL = 8 << 20  # bytes of a hierarchy, of research values and the like: more than a form takes
 _WRITTEN = ("engine.", "registry.", "output.")  # entries that no page reads
@@ -109,6 +110,18 @@ class Place:
         """What of the recipe decides what is read, for another process: source, roles, columns, and these parts."""
         told = {name: getattr(self.recipe, name) for name in (*_READ, *parts)}
         return pickle.dumps((told | {"source": self.seen}, self.folder))
+
+
+    def read(self, make: Callable[..., _T], *given: Hashable, parts: Sequence[str] = ("hierarchies",)) -> _T:
+        """Call a function in the sandbox with what is carried of the recipe, or remember what it returned."""
+        return _read(str(self.folder), self.stamp, self.carried(*parts), self.files, make, given)  # type: ignore[no-any-return]
+
+
+@remembered(64)
+def _read(
+    folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...], make: Any, given: tuple[Any, ...]
+) -> Any:
+    return apart(make, told, *given, within=folder)
 
 
 @contextmanager

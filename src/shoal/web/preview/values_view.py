@@ -16,10 +16,8 @@ from shoal.registry import make
 from shoal.release.entry import open_rows
 from shoal.utility.research_rules import Constraint
 from shoal.utility.research_table import researched, table_warnings, valued_levels
-from shoal.web.preview.cache import remembered
 from shoal.web.preview.looks import shortened
 from shoal.web.preview.place import Place, carried_recipe
-from shoal.web.preview.sandbox import apart
 
 _EXAMPLES = 3
 # What decides the worth of levels, beside what decides the rows.
@@ -55,12 +53,7 @@ class ValuesView:
 
 def values_view(place: Place) -> ValuesView:
     """What the recipe's levels are worth."""
-    return _valued(str(place.folder), place.stamp, place.carried(*_PARTS), place.files)
-
-
-@remembered(16)
-def _valued(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> ValuesView:
-    return apart(value_levels, told, within=folder)
+    return place.read(value_levels, parts=_PARTS)
 
 
 def value_levels(told: bytes) -> ValuesView:

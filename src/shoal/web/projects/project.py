@@ -6,7 +6,7 @@ import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NewType
+from typing import TYPE_CHECKING, NewType
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
@@ -22,6 +22,9 @@ from shoal.web.projects.transaction import afterwards, put_file, settle_left
 from shoal.web.projects.uploads import INCOMING, KINDS, Incoming, written
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.tables import File, Job, Project, RecipeVersion, Release, new_id, now
+
+if TYPE_CHECKING:
+    from shoal.web.request import Here
 
 # ----------------------------------------
 # A project as pages and jobs see it: its folder, and one version of its recipe.
@@ -227,17 +230,20 @@ def files_of(db: Db, project: str) -> list[File]:
     return list(db.scalars(select(File).where(File.project == project).order_by(File.name)))
 
 
-def delete_project(db: Db, project: Project, settings: Settings) -> None:
-    """Remove a project that released nothing, with all its files."""
-    if db.scalars(select(Release).where(Release.project == project.id)).first() is not None:
-        raise conflict("This project has releases, which are kept: it cannot be deleted.")
-    # All of them: a worker may be taking up one that waits, and nobody does any more from here on.
-    states = db.scalars(select(Job.state).where(Job.project == project.id).order_by(Job.id).with_for_update())
-    if "running" in set(states):
-        raise conflict("A job of this project is running: cancel it first.")
-    db.delete(db.merge(project))
-    db.flush()
-    folder = folder_of(project.id, settings)
-    afterwards(db, lambda now: _settle(now, folder))
-    if folder.is_dir():
-        (folder / _UNMADE).touch(0o600)
+def delete_project(here: Here) -> None:
+    """Remove the project of a request, which released nothing, with all its files, and log it."""
+    project = here.named(Project)
+    folder = folder_of(project.id, here.settings)
+    with here.writing() as db:
+        if db.scalars(select(Release).where(Release.project == project.id)).first() is not None:
+            raise conflict("This project has releases, which are kept: it cannot be deleted.")
+        # All of them: a worker may be taking up one that waits, and nobody does any more from here on.
+        states = db.scalars(select(Job.state).where(Job.project == project.id).order_by(Job.id).with_for_update())
+        if "running" in set(states):
+            raise conflict("A job of this project is running: cancel it first.")
+        db.delete(db.merge(project))
+        db.flush()
+        afterwards(db, lambda now: _settle(now, folder))
+        if folder.is_dir():
+            (folder / _UNMADE).touch(0o600)
+        here.log(db, "project deleted", project=project.id)

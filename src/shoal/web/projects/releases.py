@@ -57,6 +57,19 @@ def file_of_release(release: Release, name: str, settings: Settings) -> Path:
     return found
 
 
+def downloaded(here: Here, name: str) -> Path:
+    """One file of the release of a request, whose download is logged."""
+    path = file_of_release(here.named(Release), name, here.settings)
+    log_download(here, path.name)
+    return path
+
+
+def log_download(here: Here, name: str) -> None:
+    """Log that a file of the release of a request was downloaded."""
+    with here.writing() as db:
+        here.log(db, "downloaded", release=here.named(Release).id, file=name)
+
+
 def grant(db: Db, release: Release, who: str, by: Principal) -> Grant:
     """Let a researcher have a release."""
     user = named(db, who)
@@ -71,13 +84,25 @@ def grant(db: Db, release: Release, who: str, by: Principal) -> Grant:
     return made
 
 
-def revoke(db: Db, release: Release, key: str) -> Grant:
-    """Take a release back; who downloaded it has it all the same."""
-    found = db.get(Grant, key)
-    if found is None or found.release != release.id or found.revoked is not None:
-        raise missing()
-    found.revoked = now()
-    return found
+def give(here: Here, who: str) -> tuple[Grant, User]:
+    """Let a researcher have the release of a request, and log it."""
+    release = here.named(Release)
+    with here.writing() as db:
+        made = grant(db, release, who, here.me)
+        user = db.get_one(User, made.user)
+        here.log(db, "granted", release=release.id, user=user.name)
+    return made, user
+
+
+def revoke(here: Here, key: str) -> None:
+    """Take the release of a request back, and log it; who downloaded it has it all the same."""
+    release = here.named(Release)
+    with here.writing() as db:
+        found = db.get(Grant, key)
+        if found is None or found.release != release.id or found.revoked is not None:
+            raise missing()
+        found.revoked = now()
+        here.log(db, "grant revoked", release=release.id, user=db.get_one(User, found.user).name)
 
 
 def grants(db: Db, release: str) -> list[tuple[Grant, User]]:

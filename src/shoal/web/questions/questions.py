@@ -95,7 +95,8 @@ def _asked(here: Here, release: Release, given: Submission) -> str:
             db.add(row)
             db.flush()
             row.text = _seal(here, f"{row.id}/text", asdict(given))
-            facts = {"question": row.id, "release": release.id, "number": number, "sha256": _digest(given)}
+            digest = hashlib.sha256(given.text.encode("utf-8", "surrogatepass")).hexdigest()
+            facts = {"question": row.id, "release": release.id, "number": number, "sha256": digest}
             here.log(db, "question", **facts, **_counts(found))
             _settle(here, db, row, found, made, ledger)
             return row.id
@@ -338,10 +339,6 @@ def _counts(found: Examined) -> dict[str, int]:
 
 def _seal(here: Here, name: str, content: Any) -> bytes:
     return here.keyring.seal(_QUESTION, name, json.dumps(content, default=dict).encode())
-
-
-def _digest(given: Submission) -> str:
-    return hashlib.sha256(given.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # ----------------------------------------

@@ -27,7 +27,9 @@ class Store:
 
     def __init__(self, url: str) -> None:
         self.sqlite = url.startswith("sqlite")
-        self.engine = _sqlite(url) if self.sqlite else _postgres(url)
+        self.engine = (
+            _sqlite(url) if self.sqlite else create_engine(url, pool_pre_ping=True, hide_parameters=True, **_POOL)
+        )
         self._read = sessionmaker(self.engine, expire_on_commit=False)
         self._write = sessionmaker(self.engine.execution_options(immediate=True), expire_on_commit=False)
 
@@ -95,7 +97,3 @@ def _sqlite(url: str) -> Engine:
         connection.exec_driver_sql(how)
 
     return engine
-
-
-def _postgres(url: str) -> Engine:
-    return create_engine(url, pool_pre_ping=True, hide_parameters=True, **_POOL)
