@@ -58,7 +58,7 @@ def test_the_recipe_passes_check_and_run_as_it_is(started: tuple[Path, str]) -> 
     recipe = path.with_name("recipe.toml")
     code, out, err = shell("check", recipe)
     assert (code, err) == (0, "")
-    assert "Nothing stands in the way of a run." in out
+    assert "Nothing known before a run stands in its way" in out
     code, _, err = shell("run", recipe)
     assert (code, err) == (0, "")
     folder = path.with_name(f"{path.stem}-release")

@@ -295,7 +295,7 @@ def test_what_a_run_is_refused_for_can_be_accepted(app: FastAPI) -> None:
     assert made["review"]["accepted"] == {"W-UNMODELLED:illness": "a pilot"}
     assert bench.send("release/check")[0] == 303
     work_off(app)
-    assert "Nothing stands in the way of a run." in bench.page("release")
+    assert "Nothing known before a run stands in its way" in bench.page("release")
     assert bench.send("release/review", title="People", threshold="2")[0] == 422
     assert bench.send("release/review", title="People", threshold="0.2")[0] == 303
     assert bench.send("release/accept", withdraw="W-UNMODELLED:illness")[0] == 303
