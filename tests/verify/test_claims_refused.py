@@ -316,3 +316,15 @@ def test_a_coded_column_keeps_its_hierarchy_to_itself() -> None:
 def test_sets_of_quasi_identifiers_are_several_and_all_of_them(sets: Any) -> None:
     message = "The manifest's 'quasi_sets' must be two or more, and together all of its quasi-identifiers."
     refused(message, [QUASI, QUASI | {"name": "r"}, SENSITIVE], quasi_sets=sets)
+
+
+def test_sets_of_quasi_identifiers_are_generalised() -> None:
+    columns = [EXACT, EXACT | {"name": "r"}, SENSITIVE]
+    refused("The manifest's 'quasi_sets' are for generalised releases.", columns, kind="randomised",
+            quasi_sets=[["q"], ["r"]])  # fmt: skip
+    assert read(columns, quasi_sets=[["q"], ["r"]]).sets == (("q",), ("r",))
+
+
+def test_only_items_have_a_mark() -> None:
+    items = SENSITIVE | {"cells": "items", "several": ";"}
+    assert [column.mark for column in read([items, QUASI | {"several": "{|}"}]).columns] == [";", None]
