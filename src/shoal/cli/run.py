@@ -40,7 +40,7 @@ def run(
     ],
     replace: Replace = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")
+        bool, typer.Option("--dry-run", help="Do everything but write.")
     ] = False,
     profile: Profile = None,
     vault: Vault = None,
@@ -322,7 +322,7 @@ def apply(
     ],
     replace: Replace = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")
+        bool, typer.Option("--dry-run", help="Do everything but write.")
     ] = False,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,
