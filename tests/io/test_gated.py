@@ -17,6 +17,7 @@ import pytest
 import shoal
 import shoal.release.write
 from shoal.errors import GateError
+from shoal.release.sinks import Frames
 from shoal.results import Release
 
 NAMES = [f"Person {row:02}" for row in range(24)]
@@ -146,8 +147,7 @@ def test_replacing_other_parts_changes_nothing_published(tmp_path: Path) -> None
     honest.write(tmp_path / "honest")
     other = released(people(), shoal.Mondrian(k=2))
     mixed = dataclasses.replace(
-        honest, released=other.released, table=other.table, source=other.source, verdict=other.verdict,
-        evidence=other.evidence,
+        honest, released=other.released, rows=other.rows, verdict=other.verdict, evidence=other.evidence,
     )  # fmt: skip
     mixed.write(tmp_path / "mixed")
     assert published(tmp_path / "mixed") == published(tmp_path / "honest")
@@ -199,8 +199,15 @@ def test_the_gate_reads_the_staged_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: Any, told: str, format: str
 ) -> None:
     """A writer that writes something else than it was given is found out before anything has its name."""
-    write = shoal.release.write.write_frame
-    monkeypatch.setattr("shoal.release.write.write_frame", lambda frame, *rest: write(wrong(frame), *rest))
+    write = shoal.release.write._write_table
+
+    def otherwise(sink: Frames, name: str, *rest: Any) -> None:
+        changed = Frames()
+        changed.add(name, wrong(sink.frame(name)), sink.source(name))
+        changed.seal()
+        write(changed, name, *rest)
+
+    monkeypatch.setattr("shoal.release.write._write_table", otherwise)
     with pytest.raises(GateError, match=told):
         released(people()).write(tmp_path / "out", format=format)
     assert not list(tmp_path.iterdir())

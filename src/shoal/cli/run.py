@@ -28,7 +28,7 @@ def run(
     ],
     replace: Replace = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")
+        bool, typer.Option("--dry-run", help="Do everything but write.")
     ] = False,
     profile: Profile = None,
     vault: Vault = None,
@@ -214,7 +214,7 @@ def apply(
     ],
     replace: Replace = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")
+        bool, typer.Option("--dry-run", help="Do everything but write.")
     ] = False,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,

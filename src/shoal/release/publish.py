@@ -94,13 +94,10 @@ class Given:
         try:
             for published in found:
                 batch, classes, frame = published
-                for start in range(0, max(frame.height, 1), BATCH):
-                    part = slice(start, start + BATCH)
+                for part in _parts(frame.height):
                     mine = self.rows_of(batch.take(part), classes[part])
-                    last = start + BATCH >= frame.height
-                    yield looked_up(Gated(released=frame[part], source=batch.rows[part], rows=mine)), (
-                        published if last else None
-                    )
+                    seen = looked_up(Gated(released=frame[part], source=batch.rows[part], rows=mine))
+                    yield seen, published if part.stop >= frame.height else None
         finally:
             if isinstance(found, Generator):
                 found.close()  # before anybody removes the folder that it reads
@@ -111,10 +108,16 @@ class Given:
         for batch in self.rows.batches("kept"):
             ranked = self.rows.ranked(batch)
             told = b"" if ranked is None else row_bytes(ranked)
-            for start in range(0, batch.rows.size, BATCH):
-                part = batch.take(slice(start, start + BATCH))
-                yield self.rows_of(part, None if placing is None else placing(part)), told
+            for part in _parts(batch.rows.size):
+                some = batch.take(part)
+                yield self.rows_of(some, None if placing is None else placing(some)), told
                 told = b""
+
+
+def _parts(rows: int) -> Iterator[slice]:
+    """Slices of rows that the gate looks at in one go; one at least."""
+    step = BATCH if rows > 2 * BATCH else max(rows, 1)
+    return (slice(start, start + step) for start in range(0, max(rows, 1), step))
 
 
 def _columns(batch: Batch, names: Sequence[str]) -> pl.DataFrame:
@@ -175,7 +178,7 @@ class Buckets:
             else:
                 yield batch, classes, frame.with_columns(*others.take(frame.height).iter_columns(), numbers)
 
-    def valued(self, judged: pl.LazyFrame) -> Iterator[Published]:
+    def valued(self, judged: pl.DataFrame | pl.LazyFrame) -> Iterator[Published]:
         """Rows whose sensitive values stand in the release, their classes, and the table that holds them.
 
         Parameters
@@ -190,7 +193,7 @@ class Buckets:
                 numbers = pl.Series(self.group, classes.astype(np.int64) + 1)
                 yield batch, classes, pl.DataFrame([numbers, *self._values(batch).iter_columns()])
             else:
-                yield batch, classes, judged.slice(at, batch.rows.size).collect()
+                yield batch, classes, judged.slice(at, batch.rows.size).lazy().collect()
                 at += batch.rows.size
 
     def _values(self, batch: Batch) -> pl.DataFrame:
@@ -308,8 +311,7 @@ def publish(judged: Judged, sink: Sink) -> Release:
                 sink.add("release", frame, batch.rows)
     if buckets is not None:
         for batch, classes, frame in buckets.valued(sink.rows("release")):
-            for start in range(0, max(frame.height, 1), BATCH):
-                part = slice(start, start + BATCH)
+            for part in _parts(frame.height):
                 mine = given.rows_of(batch.take(part), classes[part])
                 gate.see_values(Gated(released=frame[part], source=batch.rows[part], rows=mine), apart=buckets.apart)
             if buckets.apart:

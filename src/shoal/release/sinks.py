@@ -36,7 +36,7 @@ class Sink(Protocol):
         """How many rows a table has."""
         ...
 
-    def rows(self, table: str) -> pl.LazyFrame:
+    def rows(self, table: str) -> pl.DataFrame | pl.LazyFrame:
         """A table as it was added; texts may be numbers of the different ones."""
         ...
 
@@ -105,9 +105,10 @@ class Frames:
         """How many rows a table has."""
         return sum(part.height for part in self._parts[table])
 
-    def rows(self, table: str) -> pl.LazyFrame:
+    def rows(self, table: str) -> pl.DataFrame:
         """A whole table."""
-        return pl.concat(self._parts[table]).lazy()
+        parts = self._parts[table]
+        return parts[0] if len(parts) == 1 else pl.concat(parts)
 
     def batches(self, table: str) -> Iterator[pl.DataFrame]:
         """A table in slices, unless somebody has changed it since the gate saw it."""
