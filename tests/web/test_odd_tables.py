@@ -134,7 +134,7 @@ def test_roles_are_not_changed_by_half_where_the_source_cannot_be_read_any_more(
         raise InputError("It is gone.")
 
     bench = Bench(app)
-    monkeypatch.setattr(data, "apart", lambda do, *given, **_: do(*given))
+    monkeypatch.setattr(data, "apart_in_turn", lambda folder, do, *given: do(*given))
     monkeypatch.setattr(data, "draft_of", gone)  # behind the first look
     fields = {"role-0": "quasi", "role-1": "neutral", "role-2": "quasi", "role-3": "sensitive"}
     assert bench.send("data", column=["age", "sex", "zip", "illness"], **fields) == (422, "It is gone.")
