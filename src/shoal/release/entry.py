@@ -202,7 +202,7 @@ def open_rows(
 def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[Any]:
     """The rows that a recipe names, coded, in the hands of its engine."""
     refuse_misplaced(recipe)
-    with source_of(recipe) as source:
+    with source_of(recipe, progress) as source:
         if recipe.sample is not None and isinstance(source, Batches | PreparedBatches):
             progress("drawing a sample")
             roles = settled(recipe).roles
@@ -245,9 +245,10 @@ def engine_of(recipe: Recipe) -> Any:
 
 
 @contextmanager
-def source_of(recipe: Recipe) -> Iterator[Any]:
+def source_of(recipe: Recipe, progress: Progress = silent) -> Iterator[Any]:
     """Where the rows are, as the engine of a recipe takes them: a table, or what is read batch by batch."""
     if Capability.ARRAYS in load("engine", recipe.engine.name).capabilities:
+        progress("reading")
         yield read_table(recipe)
     elif recipe.engine.name == CLUSTER:
         from shoal.release.spark import spark_source

@@ -123,7 +123,6 @@ def made(recipe: Recipe, secrets: Secrets, progress: Progress) -> Iterator[tuple
     method, models = methods(recipe)
     known_limits(recipe.limits, RISKS, recipe.roles.sensitive)
     keys = Keys.from_seed(recipe.seed)
-    progress("reading")
     with opened(recipe, keys, progress) as rows:
         wanted = [] if secrets.registry is None else all_models(rows.domain, models, method)
         rows = _remembering(recipe, rows, secrets.registry, wanted)

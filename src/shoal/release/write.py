@@ -22,6 +22,7 @@ from shoal.data.texts import is_held
 from shoal.engines.base import Keeping
 from shoal.engines.prefetch import ahead
 from shoal.errors import GateError, InputError
+from shoal.io.batches import open_batches
 from shoal.io.copies import FILES, check_copies, write_copies
 from shoal.io.evidence import (
     FACTS,
@@ -121,7 +122,7 @@ def write_release(
         digest = _sha256(staged / MANIFEST)
         write_evidence({**_private_facts(release), BOUND: digest}, private)
         if target is not None:
-            target.write(release, digest)
+            target.write(release, written[0], digest)
         return digest
 
     with writing(folder):
@@ -148,14 +149,14 @@ class Target:
     unchanged: Collection[str]
     progress: Callable[[str], None]
 
-    def write(self, release: Release, digest: str) -> None:
-        """Copy the gated rows, for nobody to see yet."""
+    def write(self, release: Release, path: Path, digest: str) -> None:
+        """Copy the gated file, for nobody to see yet."""
         self.progress("writing the table")
         sink = release.gated.sink
         types = [pl.String() if is_held(kind) else kind for kind in sink.rows("release").collect_schema().dtypes()]
-        frames = (texts_told(frame) for frame in sink.batches("release"))
         comment = f"Shoal release, SHA-256 of its manifest {digest}"
-        found, rows = self.database.write(frames, types, self.unchanged, comment), sink.height("release")
+        found = self.database.write(open_batches(path).frames(), types, self.unchanged, comment)
+        rows = sink.height("release")
         if found != rows:
             raise InputError(f"The database took {found:,} of {rows:,} rows, so nothing is written: run again.")
 
