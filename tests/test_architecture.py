@@ -22,13 +22,13 @@ from tests.house import FILES, OPEN, PAPERS, SOURCE, lines, offenders, package, 
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-LONGEST = 730  # verify/dependence.py
+LONGEST = 580  # tests/kernels/test_refusals.py
 # How many break a rule today. A figure may only fall: lower it here when it does.
 CEILINGS = {
-    "files over 400 lines": 33,
-    "functions over 60 lines": 6,
-    "functions of more than 8 arguments": 34,
-    "functions of a complexity over 20": 10,
+    "files over 400 lines": 26,
+    "functions over 60 lines": 5,
+    "functions of more than 8 arguments": 23,
+    "functions of a complexity over 20": 8,
 }
 
 BASE = {"kernels", "data", "recoding", "results"}
