@@ -344,7 +344,7 @@ def test_an_attack_keeps_to_the_memory_it_is_given(
 
 
 def test_nobody_is_told_to_give_memory_to_an_engine_that_takes_none() -> None:
-    rows: Any = SimpleNamespace(domain=SimpleNamespace(n=10**9, by_people=False))
+    rows: Any = SimpleNamespace(domain=SimpleNamespace(n=10**9, by_people=False), capabilities=frozenset())
     with pytest.raises(InputError, match="need 45.7GB: attack a release of some of the rows"):
         _refuse_too_many(rows, 1, 4 << 30)
 
