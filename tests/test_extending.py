@@ -30,7 +30,7 @@ for command in json.loads(sys.argv[1]):
         code = execute(command)
     found.append([code, out.getvalue(), err.getvalue()])
 engine = sys.modules.get("shoal_example.engine")
-print(json.dumps([found, engine and engine.Tallied.opened]))
+print(json.dumps([found, engine and engine.Tallied.tables]))
 """
 
 

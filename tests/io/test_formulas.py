@@ -120,7 +120,7 @@ def test_unknown_ways(tmp_path: Path) -> None:
 def test_a_full_disk_is_named_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise error
 
     made = release()

@@ -275,7 +275,7 @@ def test_evidence_that_a_killed_run_left_waits_for_a_link_to_be_removed(
     assert names(tmp_path) == ["out", "out.evidence"]
 
 
-@pytest.mark.parametrize("part", ["write_frame", "check_staged", "check_leaks", "write_evidence"])
+@pytest.mark.parametrize("part", ["write_frame", "check_staged", "refuse_leaks", "write_evidence"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
 def test_whatever_ends_the_staging_leaves_the_disk_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, error: type[BaseException]

@@ -29,7 +29,6 @@ from shoal.models.feasibility import all_models
 from shoal.recipe.recipe import Recipe, dump_recipe
 from shoal.recipe.source import settled
 from shoal.recoding.secrets import Secret, SecretKey
-from shoal.release.attack_case import refuse_over_limits
 from shoal.release.capabilities import require
 from shoal.release.entry import as_recipe, methods, opened, plan_of, sink_of
 from shoal.release.prepare import Judged, Progress, silent
@@ -170,6 +169,8 @@ def _recipe_facts(recipe: Recipe, judged: Judged, release: Release, progress: Pr
             progress("measuring what reviewers ask for")
             facts |= {"utility": reviewed(release), "attacked": attacked_briefly(release)}
     if recipe.limits:
+        from shoal.release.attack_case import refuse_over_limits
+
         progress("holding it against its limits")
         facts["limits"] = refuse_over_limits(recipe, release, progress)
     return facts
