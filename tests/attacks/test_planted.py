@@ -188,7 +188,7 @@ def _group_ids(groups: int, size: int) -> np.ndarray:
 def _ages(ages: np.ndarray) -> Table:
     """A table whose dictionary holds every age."""
     spec = {"age": {"domain": [0, 199]}}
-    return shoal.read(pl.DataFrame({"age": ages}), quasi=["age"], columns=spec)
+    return shoal.read(pl.DataFrame({"age": ages}), quasi=["age"], settings=spec)
 
 
 def channel(seed: int, share: float, redraw: int) -> Randomised:

@@ -199,7 +199,7 @@ def test_check_describes_every_column(shoal, census: Path) -> None:
     assert shoal("check", recipe).code == shoal("run", recipe).code == 2  # the folder is in use
     result = shoal("check", recipe, "--replace")
     assert (result.code, result.err) == (0, "")
-    assert "Nothing stands in the way" in result.out
+    assert "--dry-run" in result.out
     data = shoal("check", recipe, "--replace", "--json").json
     columns = {column["name"]: column for column in data["columns"]}
     assert len(columns) == 15

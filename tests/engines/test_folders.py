@@ -112,7 +112,9 @@ def test_no_name_of_a_file_that_nobody_spelt_is_published(tmp_path: Path) -> Non
 def test_so_is_no_name_of_the_folder_that_a_recipe_lies_in(path: str, name: str, tmp_path: Path) -> None:
     put(tmp_path / "Jane Fitzwilliam/people.csv", people())
     put(tmp_path / "Jane Fitzwilliam/deep/others.csv", people(20))
-    recipe = load_recipe(recipe_for(tmp_path / "Jane Fitzwilliam", path))
+    place = recipe_for(tmp_path / "Jane Fitzwilliam", path)
+    place.write_text(place.read_text() + '[engine]\nname = "duckdb"\n')
+    recipe = load_recipe(place)
     looked = _looked(recipe)
     with source_of(recipe) as source:
         assert (source.name, looked and looked.name) == (name, name)

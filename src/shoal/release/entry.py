@@ -31,7 +31,7 @@ from shoal.recipe.source import open_source, read_table, schema_of, settled, tol
 from shoal.recoding.publish import Output
 from shoal.recoding.secrets import Secret, SecretKey, by_column
 from shoal.registry import VERSION, load, make, names
-from shoal.release.capabilities import CLUSTER, refuse_misplaced, require
+from shoal.release.capabilities import CLUSTER, refuse_keyless, refuse_misplaced, require
 from shoal.release.gating import bring_vouched, naming
 from shoal.release.prepare import MEMORY, Judged, Plan, Progress, silent
 from shoal.release.publish import publish
@@ -202,6 +202,7 @@ def open_rows(
 def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[Any]:
     """The rows that a recipe names, coded, in the hands of its engine."""
     refuse_misplaced(recipe)
+    refuse_keyless(recipe.engine.name, recipe.roles.key)
     with source_of(recipe, progress) as source:
         if recipe.sample is not None and isinstance(source, Batches | PreparedBatches):
             progress("drawing a sample")
