@@ -96,8 +96,11 @@ void keep_matching(
     Span<u64> kept, Span<const u8> asked, i64 hits, Span<const i32> codes, Table<const u64> bits, i64 at, Span<u64> any
 ) {
     if (at < 0) {
-        for (i64 i = 0; i < codes.size; ++i)
-            if (!asked[codes[i]]) kept[i >> 6] &= ~(u64(1) << (i & 63));
+        for (i64 i = 0; i < codes.size; i += 64) {
+            u64 word = 0;
+            for (i64 row = i; row < smaller(i + 64, codes.size); ++row) word |= u64(asked[codes[row]] != 0) << (row - i);
+            kept[i >> 6] &= word;
+        }
         return;
     }
     // Fewer bitmaps are read by clearing what is not asked for, or by collecting what is.
@@ -111,7 +114,7 @@ void keep_matching(
     for (i64 w = 0; w < kept.size; ++w) kept[w] &= clear ? ~any[w] : any[w];
 }
 
-void exact_counts(
+SHOAL_CLONES void exact_counts(
     Table<const u8> asked, Span<const i64> first, Table<const i32> codes, Table<const u64> bits, Span<const i64> bit_at,
     Span<i64> counts, i64 start, i64 stop
 ) {
