@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,14 @@ def test_secrets_are_redacted_and_nowhere_else(tmp_path: Path) -> None:
         text = path.read_text("utf-8")
         assert not [value for value in DISEASES if value in text], path.name
         assert "disease_1" not in text or path.name == "release.csv"
+
+
+def test_a_release_holds_its_input_and_cannot_be_pickled() -> None:
+    made = release("randomised")
+    with pytest.raises(TypeError, match="cannot be serialised"):
+        pickle.dumps(made)
+    with pytest.raises(TypeError, match="cannot be serialised"):
+        copy.deepcopy(made)
 
 
 RECIPE = """
