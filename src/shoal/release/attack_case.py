@@ -330,7 +330,6 @@ def refuse_over_limits(recipe: Recipe, release: Release, progress: Progress) -> 
     """
     if Capability.ARRAYS in release.rows.capabilities:
         return over_limits(recipe.limits, release)
-    refuse_unattackable(release.released.made, recipe.engine.name)
     keys, memory = Keys(release.evidence["secret"]), memory_of(recipe)
     return over_limits(
         recipe.limits, release,

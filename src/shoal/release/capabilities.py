@@ -19,6 +19,7 @@ from shoal.recipe.recipe import Recipe
 from shoal.recipe.source import schema_of
 from shoal.registry import load
 from shoal.release.gating import naming
+from shoal.risk.attacks.limits import attacks_of
 
 MEMORY = "memory"
 DATABASE = "postgres"  # the engine that reads from a database
@@ -50,6 +51,10 @@ _SENTENCES = {
     "people": (
         "Risks of people with several rows are looked at person by person, which the engine '{engine}' does not "
         "serve: use the engine 'duckdb', or leave the subject out."
+    ),
+    "attacks": (
+        "The engine '{engine}' attacks the classes of generalised releases alone, and a {what} one is attacked row by "
+        "row: use the engine 'memory', or leave its attacks out of [limits]."
     ),
     "other": "The engine '{engine}' does not serve {what}: use the engine 'memory', or leave that out.",
 }
@@ -102,6 +107,8 @@ def _other_needs(recipe: Recipe, method: Algorithm | None) -> Iterator[Need]:
     named = {str(spec.get("name")) for spec in recipe.models} | ({method.name} if method else set())
     if recipe.registry or {"m-invariance", "m-invariant"} & named:
         yield Capability.HISTORY, "other", {"what": "a registry"}
+    if method is not None and not method.kind.generalises and attacks_of(recipe.limits):
+        yield Capability.ARRAYS, "attacks", {"what": str(method.kind)}
     if recipe.workload:
         yield Capability.WORKLOAD, "other", {"what": "a workload"}
 
