@@ -242,10 +242,12 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_coded_run_needs_a_vault_or_to_forget(recipe: Path) -> None:
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_coded_run_needs_a_vault_or_to_forget(recipe: Path, dry_run: bool) -> None:
     with pytest.raises(RecipeError, match="vault"):
-        shoal.run(recipe)
+        shoal.run(recipe, dry_run=dry_run)
     recipe.write_text(RECIPE + "discard_secret = true\n", "utf-8")
+    assert shoal.run(recipe, dry_run=True).evidence["vault"] is None
     shoal.run(recipe)
     assert not list(recipe.parent.glob("*.vault"))
 
