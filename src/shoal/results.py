@@ -91,7 +91,7 @@ class Risk:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gated:
-    """What passed the gate, and the only thing that is ever written; whoever asks for a part gets a copy.
+    """The tables and files that passed the gate, and the only thing that is ever written.
 
     Attributes
     ----------

@@ -292,7 +292,7 @@ class KeptRows(SizedRows):
             yield self.reading.batch(part)
 
     def placing(self, classes: Grouped) -> Callable[[StoredBatch], np.ndarray]:
-        """Who tells the class of every row of a batch."""
+        """Return a function that gives the class of every row of a batch."""
         quasi = self.domain.schema.quasi
         if not isinstance(classes, RowIds):
             self._class_of_cells(classes)  # asked now: a database that gives rows away answers nothing meanwhile

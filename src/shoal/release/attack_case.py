@@ -257,7 +257,7 @@ def some_beside(judged: Judged, most: int) -> tuple[np.ndarray, pl.DataFrame, pl
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Beside:
-    """What is known beside the release: people in the data, people outside it, and further releases."""
+    """Knowledge beside the release: people in the data, people outside it, and further releases."""
 
     against: pl.DataFrame | None = None
     control: pl.DataFrame | None = None

@@ -166,7 +166,7 @@ def plan_of(
     progress: Progress,
     secrets: Secrets | None = None,
 ) -> Plan:
-    """What a recipe asks of open rows."""
+    """Plan the release of a recipe from open rows."""
     given, output = secrets or Secrets(), recipe.output
     asked = Output(
         suppressed=output.suppressed, order=output.order, acknowledged=recipe.acknowledge,

@@ -152,7 +152,7 @@ def _remembering(recipe: Recipe, rows: OpenRows, registry: Memory | None, models
 
 
 def _recipe_facts(recipe: Recipe, judged: Judged, release: Release, progress: Progress) -> dict[str, Any]:
-    """What a recipe asks to know of its release, for the evidence; a release over its limits is refused."""
+    """Collect the facts that a recipe asks for, for the evidence; refuse a release over its limits."""
     path, sink = source_path(recipe), release.gated.sink
     facts: dict[str, Any] = {
         "recipe": dump_recipe(recipe),

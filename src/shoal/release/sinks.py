@@ -17,7 +17,7 @@ from shoal.io.frames import native
 
 
 class Sink(Protocol):
-    """Takes the batches of a release as they pass the gate, and gives them back to whoever writes them."""
+    """A store for the batches of a release between the gate and the files that are written of them."""
 
     def add(self, table: str, frame: pl.DataFrame, rows: np.ndarray) -> None:
         """Take in rows of a table, and the numbers of the input rows behind them."""
@@ -41,11 +41,11 @@ class Sink(Protocol):
         ...
 
     def batches(self, table: str) -> Iterator[pl.DataFrame]:
-        """The same, some rows at a time."""
+        """Rows of a table as they were added, some at a time."""
         ...
 
     def frame(self, table: str) -> pl.DataFrame:
-        """The same at once."""
+        """All rows of a table as they were added."""
         ...
 
     def source(self, table: str) -> np.ndarray:
@@ -199,7 +199,7 @@ class Staged:
 
 
 class Elsewhere:
-    """Tables that are not kept here; whoever asks for one is told where it is."""
+    """Tables that are not kept here; asking for one is refused with the place where it is."""
 
     def __init__(self, where: str, heights: Mapping[str, int] | None = None) -> None:
         self._where = where
@@ -253,7 +253,7 @@ class Elsewhere:
 
 
 class Gone:
-    """Rows that an engine had open while a release was made; whoever asks for them is told where the release is."""
+    """Rows that an engine had open while a release was made; asking for them is refused likewise."""
 
     def __init__(self, where: str) -> None:
         self._where = where
