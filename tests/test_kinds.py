@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,14 @@ def test_secrets_are_redacted_and_nowhere_else(tmp_path: Path) -> None:
         assert "disease_1" not in text or path.name == "release.csv"
 
 
+def test_a_release_holds_its_input_and_cannot_be_pickled() -> None:
+    made = release("randomised")
+    with pytest.raises(TypeError, match="cannot be serialised"):
+        pickle.dumps(made)
+    with pytest.raises(TypeError, match="cannot be serialised"):
+        copy.deepcopy(made)
+
+
 RECIPE = """
 acknowledge = ["W-PP-REV"]
 [source]
@@ -233,10 +242,12 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_coded_run_needs_a_vault_or_to_forget(recipe: Path) -> None:
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_coded_run_needs_a_vault_or_to_forget(recipe: Path, dry_run: bool) -> None:
     with pytest.raises(RecipeError, match="vault"):
-        shoal.run(recipe)
+        shoal.run(recipe, dry_run=dry_run)
     recipe.write_text(RECIPE + "discard_secret = true\n", "utf-8")
+    assert shoal.run(recipe, dry_run=True).evidence["vault"] is None
     shoal.run(recipe)
     assert not list(recipe.parent.glob("*.vault"))
 

@@ -284,3 +284,9 @@ def test_rows_of_stars_stand_in_for_nobody_where_they_look_suppressed() -> None:
     with pytest.raises(InfeasibleError):  # and not the gate
         shoal.anonymize(table, suppressed="star", **asked)
     assert shoal.anonymize(table, **asked).frame.height == 5
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark"])
+def test_an_engine_of_sources_opens_no_table_in_memory(engine: str) -> None:
+    with pytest.raises(ParameterError, match="a table is in memory: leave 'engine' out"):
+        shoal.anonymize(table(), models="k=3", acknowledge=ACCEPT, engine=engine)

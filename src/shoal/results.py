@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from shoal.data.rows import in_memory
 from shoal.data.table import html_table
@@ -91,7 +91,7 @@ class Risk:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gated:
-    """What passed the gate, and the only thing that is ever written; whoever asks for a part gets a copy.
+    """The tables and files that passed the gate, and the only thing that is ever written.
 
     Attributes
     ----------
@@ -186,6 +186,9 @@ class Release:
         """The public description that goes with it, read anew at every call."""
         found: dict[str, Any] = json.loads(self.gated.manifest)
         return found
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A Release holds the rows it was made of and cannot be serialised: write it to a folder.")
 
     def __repr__(self) -> str:
         return f"Release({self.gated.sink.height('release'):,} rows: {self.manifest['statement']})"

@@ -23,7 +23,7 @@ from shoal.data.coding import numbered
 from shoal.engines.duckdb import DuckDatabase
 from shoal.engines.scratch import clear, scratch
 from shoal.engines.store import StoredRows
-from shoal.errors import InputError, ParameterError, RefusalError
+from shoal.errors import InputError, ParameterError, RefusalError, ShoalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
@@ -296,6 +296,31 @@ def test_an_amount_of_memory_is_checked(tmp_path: Path) -> None:
     recipe = census(tmp_path, 20)
     assert "such as '2GB'" in outcome(recipe, "duckdb", more='memory = "much"')[1]
     assert "at least 200MB" in outcome(recipe, "duckdb", more='memory = "1MB"')[1]
+
+
+@pytest.mark.parametrize("limits, refused", [("linkage = 0.5", True), ("prosecutor_max = 0.5", False)])
+def test_attacks_row_by_row_are_refused_before_data_is_touched(limits: str, refused: bool, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        '[source]\npath = "none.csv"\n[roles]\nquasi = ["age"]\n[algorithm]\nname = "random"\n'
+        f'[limits]\n{limits}\n[engine]\nname = "duckdb"\n'
+    )
+    with pytest.raises(ShoalError) as caught:
+        shoal.run(recipe)
+    assert ("a randomised one is attacked row by row" in str(caught.value)) is refused
+    assert ("none.csv" in str(caught.value)) is not refused
+
+
+@pytest.mark.parametrize("limit, code", [("0.5", 0), ("0.01", 4)])
+def test_risks_of_classes_have_limits_where_attacks_go_row_by_row(limit: str, code: int, tmp_path: Path) -> None:
+    recipe = census(tmp_path, 300)
+    text = recipe.read_text().replace("[output]", f"[limits]\nprosecutor_max = {limit}\n[output]")
+    text = text.replace('name = "optimal"\nsuppression_limit = 0.6', 'name = "microaggregation"\nk = 3')
+    text = text.replace('"W-NEUTRAL"', '"W-NEUTRAL", "W-UNMODELLED:diagnosis", "W-UNMODELLED:income"')
+    recipe.write_text(text[: text.index("[[models]]")] + text[text.index("[algorithm]") :])
+    here, there = outcome(recipe, "memory"), outcome(recipe, "duckdb")
+    assert here == there
+    assert there[0] == code, there[1]
 
 
 def test_repeated_keys_are_refused(tmp_path: Path) -> None:

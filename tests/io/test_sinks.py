@@ -46,6 +46,16 @@ def test_files_have_the_same_bytes_however_rows_come_and_wherever_they_are_kept(
         assert pl.read_parquet(path).equals(pl.concat([ROWS, ROWS.reverse()]))
 
 
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_files_that_are_changed_behind_the_gate_are_not_written(format: str, tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    sink = filled(Staged(tmp_path / "parts"), HELD, HELD.reverse(), HELD.head(1))
+    second = sorted((tmp_path / "parts").iterdir())[1]
+    HELD.write_ipc(second, compression="uncompressed")
+    with pytest.raises(GateError, match="changed after it had passed the gate"):
+        _write_table(sink, "release", tmp_path / f"release.{format}", "keep")
+
+
 @pytest.mark.parametrize("how", [{"compression": "snappy"}, {"metadata": {"who": "somebody"}}, {"row_group_size": 2}])
 def test_a_parquet_file_that_holds_more_than_its_cells_is_refused(how: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "release.parquet"

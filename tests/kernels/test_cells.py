@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 
 from shoal.algorithms.prices import ONE, pack, prices_of, quasi_columns, ticks_of, units_of, weighted
-from shoal.data.table import with_crowd
 from shoal.engines.memory import MemoryRows
 from shoal.kernels import _native
 from shoal.kernels.prices import Prices
@@ -18,7 +17,7 @@ from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
 from tests.measures.naive import NaiveColumn
-from tests.table.random_tables import Case, cases
+from tests.table.random_tables import Case, cases, crowded_table
 
 
 def cells_of(p: Prices, a: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -55,7 +54,7 @@ def test_tree_prices_follow_the_lowest_common_ancestor(case: Case) -> None:
 def test_prices_are_those_of_snapped_cells(dtype: type, rows: int) -> None:
     """With few values, all pairs are listed."""
     values = (np.arange(rows) * 7 % (rows - 1)).astype(dtype) + (0.5 if dtype is np.float64 else 0)
-    table = with_crowd(read(pl.DataFrame({"a": values}), quasi=["a"]), 5)
+    table = crowded_table(read(pl.DataFrame({"a": values}), quasi=["a"]), 5)
     p = prices_of(table.domain)
     assert (p.pair_at[0] >= 0) == (rows < 200)
     ids = (np.arange(rows) // 5).astype(np.int32)

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
-from shoal.data.table import Table, with_crowd
+from shoal.data.table import Table
 from shoal.engines.memory import MemoryRows
 from shoal.kernels import _native
 from shoal.kernels.prices import Prices, widest_columns
 from shoal.recipe.source import read
 from shoal.recoding.recoded import apply_recoding
 from shoal.recoding.recodings import Grouping
+from tests.table.random_tables import crowded_table
 
 
 def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, count: int) -> tuple:
@@ -55,7 +56,7 @@ def make_table(rng: np.random.Generator, n: int, missing: bool) -> Table:
     table = read(
         frame, quasi=list(data), hierarchies={"tree": rows}, weights={"set": 2.0, "number": 0.5}, missing="value"
     )
-    return with_crowd(table, 3)
+    return crowded_table(table, 3)
 
 
 @pytest.mark.reference("probe_groups")

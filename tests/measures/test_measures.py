@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.table import with_crowd
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.recipe.source import read
@@ -21,7 +20,7 @@ from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.registry import load, names
 from shoal.results import Score
 from tests.measures.naive import NaiveRelease
-from tests.table.random_tables import Case, cases, groupings
+from tests.table.random_tables import Case, cases, crowded_table, groupings
 
 MEASURES = names("measure")
 # Those that are recomputed from their definitions here; every registered one has to keep its bounds.
@@ -242,7 +241,7 @@ def test_weights_move_the_weighted_measures_only() -> None:
 def test_snapped_columns_stay_in_bounds(name: str) -> None:
     """Ends that few people have are snapped outward, which must not push a price over its bound."""
     values = np.arange(400) * 7 + 3
-    table = with_crowd(read(pl.DataFrame({"a": values, "b": values / 8}), quasi=["a", "b"]), 5)
+    table = crowded_table(read(pl.DataFrame({"a": values, "b": values / 8}), quasi=["a", "b"]), 5)
     ids = (np.arange(400) // 9).astype(np.int32)
     released = apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=int(ids.max()) + 1))
     assert_bounded(price(released, name))

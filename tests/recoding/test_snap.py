@@ -13,10 +13,10 @@ import pytest
 
 import shoal
 from shoal.data.domain import Domain
-from shoal.data.table import with_crowd
 from shoal.errors import GateError, RefusalError
 from shoal.recoding.snap import grid_width, published_ends, snap_outward
 from shoal.release import prepare
+from tests.table.random_tables import crowded_table
 
 ACCEPT = ["W-UNMODELLED:disease"]
 
@@ -121,7 +121,7 @@ def test_ends_are_outward_in_order_and_never_rare(kind: str, seed: int) -> None:
     series = pl.Series(values.tolist())
     if kind == "decimal":
         series = (series.cast(pl.Decimal(30, 3)) / 8).cast(pl.Decimal(30, 3))
-    column = with_crowd(table(series), 4).columns["x"]
+    column = crowded_table(table(series), 4).columns["x"]
     assert column.numbers is not None
     codes = np.arange(column.numbers.size)
     low, high = snap_outward(column, codes, codes)

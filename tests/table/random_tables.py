@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from shoal.data.table import Table
+from shoal.data.table import Table, crowded
 from shoal.recipe.source import read
 
 INTEGERS = [-3, 0, 1, 2, 7, 40]
@@ -135,3 +135,8 @@ def groupings(draw: st.DrawFn, n: int, *, suppressed: bool = True) -> np.ndarray
 def day(text: str) -> int:
     """Days since 1970 of an ISO date."""
     return date.fromisoformat(text).toordinal() - date(1970, 1, 1).toordinal()
+
+
+def crowded_table(table: Table, size: int) -> Table:
+    """A table in which a value is published as the end of an interval if so many people have it."""
+    return replace(table, domain=crowded(table.domain, size, table.people_with))

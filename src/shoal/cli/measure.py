@@ -292,11 +292,8 @@ def _show(findings: Sequence[Mapping[str, Any]]) -> None:
 def _made(recipe: Path) -> _Priced:
     """Measures of a release that is made and gated in memory, and not written."""
     release, _ = carry_out(recipe, dry_run=True)
-    from shoal.results import Release
-
     manifest, scores = release.manifest, score_data(release.evidence["measures"])
-    held = release if isinstance(release, Release) else None  # an engine keeps the rows of others
-    return _Priced(scores, manifest["statement"], manifest["kind"], held)
+    return _Priced(scores, manifest["statement"], manifest["kind"], release)
 
 
 def _recorded(folder: Path, *, needed: bool) -> _Priced:

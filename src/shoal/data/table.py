@@ -257,13 +257,14 @@ def part_of(table: Table, rows: np.ndarray, attributes: Sequence[Attribute]) -> 
     return take_rows(replace(whole, joint={one.names: table.values(one) for one in tuples}), rows)
 
 
-def with_crowd(table: Table, size: int) -> Table:
-    """The same table, told how many people must have a value for it to be published as the end of an interval."""
-    return replace(table, domain=crowded(table.domain, size, table.people_with))
-
-
 def crowded(domain: Domain, size: int, people: Callable[[str], np.ndarray]) -> Domain:
-    """The same of what is known of a table, and of whoever counts how many people have each value of a column."""
+    """Say how many people must have a value for it to be published as the end of an interval.
+
+    Parameters
+    ----------
+    people
+        Counts the people who have each value of a column.
+    """
     columns = dict(domain.columns)
     for column in domain.quasi:
         if column.numbers is not None:

@@ -1,4 +1,4 @@
-"""What an engine must do: open a table, and count its rows for whoever asks."""
+"""Protocols and capabilities of engines, which open a table and count its rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shoal.recoding.publish import Published, Publisher
 
 
 class Capability(enum.Enum):
-    """What an engine may be able to do, beyond counting rows and giving them back batch by batch."""
+    """An ability of some engines, beyond counting rows and giving them back batch by batch."""
 
     ARRAYS = "hold all rows as arrays of this process"
     LOAD = "bring records into memory, some at a time or all of them"
@@ -55,7 +55,7 @@ class OpenRows(PeopledRows, Protocol):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What can be done with them beside."""
+        """Abilities of their engine."""
         ...
 
     @property
@@ -109,7 +109,7 @@ class OpenRows(PeopledRows, Protocol):
         ...
 
     def placing(self, classes: Grouped) -> Callable[[Any], np.ndarray]:
-        """Who tells the class of every row of a batch."""
+        """Return a function that gives the class of every row of a batch."""
         ...
 
     def published(self, publisher: Publisher, order: str, keys: Keys) -> Iterator[Published]:

@@ -105,17 +105,12 @@ class StoredBatch:
         """uint64, what their random draws are keyed by."""
         return key_hashes(canonical_text(self.as_read(self.key or ""))) if self.drawn is None else self.drawn
 
-    @cached_property
-    def plain(self) -> pl.DataFrame:
-        """Every column as it was read."""
-        return pl.DataFrame([*map(self.as_read, self.codes), *self.others.iter_columns()])
-
     def as_read(self, name: str) -> pl.Series:
-        """One of them."""
+        """A column as it was read."""
         return self.column(name)
 
     def column(self, name: str) -> pl.Series:
-        """One of them."""
+        """The same, which is how it is kept."""
         return self.known.as_read[name].gather(self._numbers(name)) if name in self.codes else self.others[name]
 
     @cached_property
@@ -297,7 +292,7 @@ class KeptRows(SizedRows):
             yield self.reading.batch(part)
 
     def placing(self, classes: Grouped) -> Callable[[StoredBatch], np.ndarray]:
-        """Who tells the class of every row of a batch."""
+        """Return a function that gives the class of every row of a batch."""
         quasi = self.domain.schema.quasi
         if not isinstance(classes, RowIds):
             self._class_of_cells(classes)  # asked now: a database that gives rows away answers nothing meanwhile

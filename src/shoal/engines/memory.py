@@ -138,7 +138,7 @@ class MemoryRows:
         yield TableBatch(self.table, kept[np.argsort(mine, kind="stable")])
 
     def placing(self, classes: Grouped) -> Callable[[TableBatch], np.ndarray]:
-        """Who tells the class of every row of a batch."""
+        """Return a function that gives the class of every row of a batch."""
         ids = self.ids(classes)
         return lambda batch: ids[batch.places]
 

@@ -105,7 +105,7 @@ class Publisher:
 
     @classmethod
     def of(cls, released: Released, placing: Callable[[Any], np.ndarray], suppressed: str) -> Publisher:
-        """Who publishes a release, given who tells the class of every row."""
+        """Make the publisher of a release, given a function that gives the class of every row."""
         domain = released.domain
         return cls(
             classes=placing, publishing=Publishing(released, suppressed).numbered(), drop=suppressed == "drop",

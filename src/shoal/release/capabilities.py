@@ -1,4 +1,4 @@
-"""What a recipe needs of its engine, held against what the engine can do before any data is touched."""
+"""Refuse recipes that need more than their engine can do, before any data is touched."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from shoal.recipe.recipe import Recipe
 from shoal.recipe.source import schema_of
 from shoal.registry import load
 from shoal.release.gating import naming
+from shoal.risk.attacks.limits import attacks_of
 
 MEMORY = "memory"
 DATABASE = "postgres"  # the engine that reads from a database
@@ -51,20 +52,24 @@ _SENTENCES = {
         "Risks of people with several rows are looked at person by person, which the engine '{engine}' does not "
         "serve: use the engine 'duckdb', or leave the subject out."
     ),
+    "attacks": (
+        "The engine '{engine}' attacks the classes of generalised releases alone, and a {what} one is attacked row by "
+        "row: use the engine 'memory', or leave its attacks out of [limits]."
+    ),
     "other": "The engine '{engine}' does not serve {what}: use the engine 'memory', or leave that out.",
 }
 Need = tuple[Capability, str, dict[str, str]]
 
 
 def needs(recipe: Recipe, method: Algorithm | None) -> Iterator[Need]:
-    """What a recipe asks of its engine beyond counting, and by which sentence an engine without it is refused."""
+    """List the capabilities that a recipe needs, each with the sentence that refuses an engine without it."""
     yield from reading_needs(recipe)
     yield from _opening_needs(recipe, method)
     yield from _other_needs(recipe, method)
 
 
 def reading_needs(recipe: Recipe) -> Iterator[Need]:
-    """What a recipe asks of whoever reads its source."""
+    """List what reading the source of a recipe needs."""
     source, columns = recipe.source, recipe.columns.values()
     formats = {
         "'decimal' and 'thousands'": source.decimal != "." or source.thousands or any(
@@ -82,7 +87,7 @@ def reading_needs(recipe: Recipe) -> Iterator[Need]:
 
 
 def _opening_needs(recipe: Recipe, method: Algorithm | None) -> Iterator[Need]:
-    """What a recipe asks of open rows, and a method of the records in them."""
+    """List what a recipe needs of open rows, and a method of the records in them."""
     schema = schema_of(recipe)
     if method is not None and not method.by_cells(Domain(schema=schema, columns={}, n=0)):
         yield Capability.LOAD, "records", {"what": method.name}
@@ -98,10 +103,12 @@ def _opening_needs(recipe: Recipe, method: Algorithm | None) -> Iterator[Need]:
 
 
 def _other_needs(recipe: Recipe, method: Algorithm | None) -> Iterator[Need]:
-    """What else a recipe asks for."""
+    """List what else a recipe needs."""
     named = {str(spec.get("name")) for spec in recipe.models} | ({method.name} if method else set())
     if recipe.registry or {"m-invariance", "m-invariant"} & named:
         yield Capability.HISTORY, "other", {"what": "a registry"}
+    if method is not None and not method.kind.generalises and attacks_of(recipe.limits):
+        yield Capability.ARRAYS, "attacks", {"what": str(method.kind)}
     if recipe.workload:
         yield Capability.WORKLOAD, "other", {"what": "a workload"}
 
@@ -134,7 +141,7 @@ def unopened(recipe: Recipe, method: Algorithm | None) -> list[ShoalError]:
 
 
 def unserved(recipe: Recipe, method: Algorithm | None) -> list[ShoalError]:
-    """What else the engine of a recipe cannot do with its rows."""
+    """List what else the engine of a recipe cannot do with its rows."""
     found: list[ShoalError] = []
     if recipe.output.table is not None and getattr(method, "publication", None) == "tables":
         found.append(RecipeError(

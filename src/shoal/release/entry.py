@@ -20,6 +20,7 @@ from shoal.data.keys import Keys
 from shoal.data.rows import in_memory
 from shoal.data.table import Table
 from shoal.engines.base import Capability, OpenRows
+from shoal.errors import ParameterError
 from shoal.grammar import as_list, as_made
 from shoal.io.batches import Batches, DrawnBatches, PreparedBatches, draw_batches
 from shoal.io.copies import compare_copies
@@ -98,9 +99,9 @@ def anonymize(
         suppressed=suppressed, order=order, acknowledged=acknowledge, neutral_limit=neutral_limit,
         joinable=token_key is not None, same_codes=bool(codes), date=date, review=review or {},
     )  # fmt: skip
-    rows = load("engine", engine)().open(table if history is None else table.remembering(history))
     plan = Plan(
-        rows=rows, method=as_made("algorithm", algorithm), models=as_list("model", models), output=output,
+        rows=_rows_of(table, engine, history), method=as_made("algorithm", algorithm),
+        models=as_list("model", models), output=output,
         keys=keys or Keys.from_seed(seed), seed=seed, token_key=token_key, codes=by_column(codes), progress=progress,
     )  # fmt: skip
     return publish(plan.judged(), Frames(table.backend))
@@ -117,9 +118,21 @@ def anonymize_table(
 ) -> Release:
     """Do what a recipe says to a table that was read already, or to a part of it; its limits are not looked at."""
     secrets = trial_secrets(recipe, token_key=token_key, codes=codes)
-    rows = load("engine", recipe.engine.name)().open(table if history is None else table.remembering(history))
+    rows = _rows_of(table, recipe.engine.name, history)
     plan = plan_of(recipe, rows, *methods(recipe), Keys.from_seed(recipe.seed), progress, secrets)
     return publish(plan.judged(), Frames(table.backend))
+
+
+def _rows_of(table: Table, engine: str, history: History | None) -> OpenRows:
+    """Open the rows of a table, with what earlier releases left of their people."""
+    found = load("engine", engine)
+    if not hasattr(found, "open"):
+        raise ParameterError(
+            f"The engine '{engine}' opens the source of a recipe, and a table is in memory: leave 'engine' out, or use "
+            "shoal.run."
+        )
+    rows: OpenRows = found().open(table if history is None else table.remembering(history))
+    return rows
 
 
 # ----------------------------------------
@@ -153,7 +166,7 @@ def plan_of(
     progress: Progress,
     secrets: Secrets | None = None,
 ) -> Plan:
-    """What a recipe asks of open rows."""
+    """Plan the release of a recipe from open rows."""
     given, output = secrets or Secrets(), recipe.output
     asked = Output(
         suppressed=output.suppressed, order=output.order, acknowledged=recipe.acknowledge,

@@ -145,7 +145,7 @@ class Plan:
         return rows, Judge(models, whole_reference(rows, models))
 
     def searched(self, rows: OpenRows, judge: Judge) -> Recoding:
-        """What the method makes of the rows: of their frequency table, of all records, or part by part."""
+        """Run the method on the frequency table, on all records, or part by part."""
         problem = Problem(rows=rows, judge=judge, keys=self.keys, codes=self.codes, progress=self.progress)
         method, parts = self.method, self.method.in_parts and _loads(rows)
         most = rows.most(self.memory)
@@ -205,7 +205,7 @@ def _with_made_up(rows: OpenRows, recoding: Recoding) -> tuple[OpenRows, Recodin
 
 
 def _facts(released: Released, rows: OpenRows, attacked: Attacked) -> dict[str, Any]:
-    """What was found out about a release; private, since it tells about suppressed people too."""
+    """Collect figures of a release; they are private, since they tell about suppressed people too."""
     return {
         **release_facts(released),
         "search": dict(released.recoding.notes),
@@ -255,7 +255,7 @@ class Judged:
         )  # fmt: skip
 
     def setting(self, manifest: Mapping[str, Any]) -> Setting:
-        """What the gate is told beside the rows."""
+        """Collect the facts that the gate needs beside the rows."""
         domain: Domain = self.rows.domain
         public, population = self.released.public_domain, domain.population
         dropped = self.released.n_suppressed

@@ -270,7 +270,7 @@ class Showing:
     group: str | None = None
 
     def texts(self, name: str) -> set[str]:
-        """What will stand in a column, where other values are published than were read."""
+        """Collect the texts of a column of which other values are published than were read."""
         one = self.released.rewriting.get(name)
         if one is None:
             return set()

@@ -33,7 +33,7 @@ from shoal.release.capabilities import require
 from shoal.release.entry import as_recipe, methods, opened, plan_of, sink_of
 from shoal.release.prepare import Judged, Progress, silent
 from shoal.release.publish import publish
-from shoal.release.secrets import Secrets, open_registry, open_secrets, trial_secrets
+from shoal.release.secrets import Secrets, given_codes, open_registry, open_secrets, refuse_unkept, trial_secrets
 from shoal.release.sinks import Elsewhere, Gone
 from shoal.release.write import Target, check_output, leaks_of, log_of, refuse_leaks, refuse_unlogged, write_release
 from shoal.results import Release
@@ -65,14 +65,17 @@ def run(
     replace
         Swap an earlier release, and its entry in the vault, for this one.
     dry_run
-        Do everything but write: no file, no entry of a vault or a registry, no line of a log.
+        Do everything but write: no file, no entry of a vault or a registry, no line of a log. Places that a run would
+        write to are not looked at.
     key
         What opens the vault and the registry that the recipe names (`shoal.vault.Key`).
     """
     recipe = settled(as_recipe(recipe))
     require(recipe, methods(recipe)[0])
     if dry_run:
-        with made(recipe, trial_secrets(recipe, registry=open_registry(recipe, key)), progress) as (release, _):
+        refuse_unkept(recipe)
+        secrets = trial_secrets(recipe, codes=given_codes(recipe, key), registry=open_registry(recipe, key))
+        with made(recipe, secrets, progress) as (release, _):
             _refuse_telling(release)
             return without_rows(release, "The rows of a dry run are not kept: run the recipe to have them.")
     folder, output = recipe.resolve(recipe.output.folder).resolve(), recipe.output
@@ -147,7 +150,7 @@ def _remembering(recipe: Recipe, rows: OpenRows, registry: Memory | None, models
 
 
 def _recipe_facts(recipe: Recipe, judged: Judged, release: Release, progress: Progress) -> dict[str, Any]:
-    """What a recipe asks to know of its release, for the evidence; a release over its limits is refused."""
+    """Collect the facts that a recipe asks for, for the evidence; refuse a release over its limits."""
     path, sink = source_path(recipe), release.gated.sink
     facts: dict[str, Any] = {
         "recipe": dump_recipe(recipe),

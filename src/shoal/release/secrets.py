@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Secrets:
-    """What a release is coded with, what it is held against, and what keeps its secrets.
+    """Keys and codes of a release, the registry it is held against, and the vault for its secrets.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Secrets:
     registry: Memory | None = None
 
     def keeping(self, found: Sequence[Secret]) -> Secrets:
-        """The same with what undoes a release."""
+        """Add the secrets that undo a release to those for the vault."""
         return self if self.keeper is None else replace(self, keeper=self.keeper.with_secrets(found))
 
     @property

@@ -17,7 +17,7 @@ from shoal.io.frames import native
 
 
 class Sink(Protocol):
-    """Takes the batches of a release as they pass the gate, and gives them back to whoever writes them."""
+    """A store for the batches of a release between the gate and the files that are written of them."""
 
     def add(self, table: str, frame: pl.DataFrame, rows: np.ndarray) -> None:
         """Take in rows of a table, and the numbers of the input rows behind them."""
@@ -41,11 +41,11 @@ class Sink(Protocol):
         ...
 
     def batches(self, table: str) -> Iterator[pl.DataFrame]:
-        """The same, some rows at a time."""
+        """Rows of a table as they were added, some at a time."""
         ...
 
     def frame(self, table: str) -> pl.DataFrame:
-        """The same at once."""
+        """All rows of a table as they were added."""
         ...
 
     def source(self, table: str) -> np.ndarray:
@@ -111,10 +111,9 @@ class Frames:
         return parts[0] if len(parts) == 1 else pl.concat(parts)
 
     def batches(self, table: str) -> Iterator[pl.DataFrame]:
-        """A table in slices, unless somebody has changed it since the gate saw it."""
+        """A table in slices, unless it was changed since the gate saw it."""
         frame = self.frame(table)
-        if frame_stamp(frame) != self._stamps[table]:
-            raise GateError("The release was changed after it had passed the gate, so nothing is written: run again.")
+        _refuse_changed(frame, self._stamps[table])
         yield from frame.iter_slices(_BATCH) if frame.height else [frame]
 
     def frame(self, table: str) -> pl.DataFrame:
@@ -138,11 +137,12 @@ class Frames:
 
 
 class Staged:
-    """Tables in files of a private folder, one a batch."""
+    """Tables in files of a private folder, one a batch, each with a hash of its rows as the gate saw them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._parts: dict[str, list[Path]] = {}
+        self._stamps: dict[str, list[str]] = {}
         self._heights: dict[str, int] = {}
 
     def add(self, table: str, frame: pl.DataFrame, rows: np.ndarray) -> None:
@@ -152,10 +152,11 @@ class Staged:
         with spilling():
             frame.write_ipc(path, compression="uncompressed")
         parts.append(path)
+        self._stamps.setdefault(table, []).append(frame_stamp(frame))
         self._heights[table] = self._heights.get(table, 0) + frame.height
 
     def seal(self) -> None:
-        """Nobody else can write to the folder."""
+        """Every file has its hash already."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -171,9 +172,11 @@ class Staged:
         return pl.scan_ipc(self._parts[table], glob=False, hive_partitioning=False)
 
     def batches(self, table: str) -> Iterator[pl.DataFrame]:
-        """A table, one file after the other."""
-        for path in self._parts[table]:
-            yield read_part(path)
+        """A table, one file after the other, unless one was changed since the gate saw its rows."""
+        for path, stamp in zip(self._parts[table], self._stamps[table], strict=True):
+            frame = read_part(path)
+            _refuse_changed(frame, stamp)
+            yield frame
 
     def frame(self, table: str) -> pl.DataFrame:
         """A whole table."""
@@ -196,7 +199,7 @@ class Staged:
 
 
 class Elsewhere:
-    """Tables that are not kept here; whoever asks for one is told where it is."""
+    """Tables that are not kept here; asking for one is refused with the place where it is."""
 
     def __init__(self, where: str, heights: Mapping[str, int] | None = None) -> None:
         self._where = where
@@ -250,7 +253,7 @@ class Elsewhere:
 
 
 class Gone:
-    """Rows that an engine had open while a release was made; whoever asks for them is told where the release is."""
+    """Rows that an engine had open while a release was made; asking for them is refused likewise."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -259,6 +262,12 @@ class Gone:
         if name.startswith("__"):
             raise AttributeError(name)
         raise InputError(self._where)
+
+
+def _refuse_changed(frame: pl.DataFrame, stamp: str) -> None:
+    """Refuse rows that are not those that passed the gate."""
+    if frame_stamp(frame) != stamp:
+        raise GateError("The release was changed after it had passed the gate, so nothing is written: run again.")
 
 
 def texts_told(rows: pl.DataFrame) -> pl.DataFrame:
