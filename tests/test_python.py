@@ -68,6 +68,8 @@ def test_the_names_of_settings_are_those_of_the_sections_of_a_recipe() -> None:
         ({"quasi": "age"}, "The 'quasi' of roles must be a list. Got 'age'."),
         ({"quasi": ["age", 3.5]}, "Entry 2 of the 'quasi' of roles must be text. Got 3.5."),
         ({"missing_markers": "NA"}, "The 'missing_markers' of the source must be a list. Got 'NA'."),
+        ({"across_classes": "no"}, "The 'across_classes' of roles must be true or false. Got 'no'."),
+        ({"unpack_limit": True}, "The 'unpack_limit' of the source must be a whole number. Got True."),
         ({"missing": "values"}, "The 'missing' of the source must be one of error, drop, value. Got 'values'. "
          "Did you mean 'value'?"),
     ],

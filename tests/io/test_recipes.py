@@ -327,6 +327,13 @@ def test_update_replaces_models_whole_and_adds_tables() -> None:
     assert update_recipe(FULL, {"models": parse_recipe(FULL).models, "seed": 1}) == FULL
 
 
+@pytest.mark.parametrize("said", ['[columns.a]\ntype = "date"\n', '[columns]\na = { type = "date" }\n'])
+def test_none_removes_what_a_recipe_says_of_a_column(said: str) -> None:
+    text = f'{SOURCE}{said}[columns.b]\ntype = "date"\n'
+    assert set(parse_recipe(text).columns) == {"a", "b"}
+    assert set(parse_recipe(update_recipe(text, {"columns": {"a": None, "c": None}})).columns) == {"b"}
+
+
 def test_update_refuses_what_would_not_load() -> None:
     with pytest.raises(RecipeError, match="'fromat'"):
         update_recipe(FULL, {"output": {"fromat": "csv"}})

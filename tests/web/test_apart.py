@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gzip
+import json
 import os
 import re
 import resource
@@ -94,12 +96,39 @@ def test_what_is_returned_and_raised_comes_back() -> None:
 
 
 def test_an_answer_is_data_and_nothing_that_could_be_called() -> None:
-    """A process that a file has taken over may send anything to the server."""
-    plain = [{"a", 1}, date(2027, 1, 31), datetime(2027, 1, 31, 5), np.float64(1.5), np.int32(3), TooMuch, None]
+    plain = [{"a", 1}, date(2027, 1, 31), datetime(2027, 1, 31, 5), np.float64(1.5), np.int32(3), (1, {2: b"x"}), None]
     assert apart(_returned, plain) == plain
-    for harmful in (os.system, _raise, subprocess.Popen):
-        with pytest.raises(InternalError, match="something in it that no answer has"):
+    for harmful in (os.system, _raise, subprocess.Popen, TooMuch, Path("x")):
+        with pytest.raises(InternalError, match="TypeError while a file was read for a page"):
             apart(_returned, harmful)
+
+
+def test_what_a_process_that_was_taken_over_sends_calls_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer is no pickle: a few bytes of one change a class of the server, or take all of its memory."""
+    from shoal.web.settings import Settings
+
+    changes = b"\x80\x04cshoal.web.settings\nSettings\nN}\x8c\x0ajob_memoryK\x01s\x86b."
+    known = [Settings.__name__, ["job_memory", 1]]
+    forged = [
+        changes, b"null", b"[]", b'["done"]', b'["other", 1, true]', b"[" * 100_000, b'["progress", "a", "b"]',
+        b'["done", 1' + 5000 * b"1" + b", true]", b'["done", {"tuple": [1], "set": []}, true]',
+        b'["done", {"set": [[]]}, true]', b'["failed", ["x", "y"], true]',
+        *(
+            json.dumps(["done", {"class": one}, True]).encode()
+            for one in (
+                ["shoal.web.settings", *known], ["os", "system", [["command", "true"]]],
+                ["shoal.web.preview.place", "Place", [["recipe", 1]]],
+                ["shoal.web.preview.cache", "InputError", []], ["shoal.web.preview.cache", "apart.__globals__", []],
+            )
+        ),
+        *(json.dumps(["refused", [*one, "x"], True]).encode() for one in (("os", "system"), ("shoal.spark", "Any"))),
+    ]  # fmt: skip
+    with contextlib.closing(module.Reader()) as reader:
+        for content in forged:
+            monkeypatch.setattr(sandbox, "receive", lambda source, most, content=content: content)
+            with pytest.raises(InternalError, match="something in it that no answer has"):
+                reader.told()
+    assert Settings.__dict__.get("job_memory") != 1
 
 
 def test_what_ends_the_process_is_refused_and_another_takes_its_place() -> None:

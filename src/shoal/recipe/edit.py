@@ -211,7 +211,8 @@ def update_recipe(text: str, changes: Mapping[str, Any]) -> str:
             known = models_of(text)
             text = text if value == known else with_models(text, dict.fromkeys(range(len(known))), value or ())
         elif key in ("columns", "policies") and value is not None:
-            text = with_sections(text, {(key, name): merging(one) for name, one in value.items()})
+            text = _forget(text, key, [name for name, one in value.items() if one is None])
+            text = with_sections(text, {(key, name): merging(one) for name, one in value.items() if one is not None})
         elif isinstance(value, Mapping):
             text = with_section(text, (key,), merging(value))
         else:

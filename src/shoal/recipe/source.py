@@ -314,7 +314,7 @@ def _section(kind: Any, what: str, given: Mapping[str, Any]) -> Any:
         for key, value in given.items()
     }
     try:
-        return _adapter(kind).validate_python(plain, strict=False)
+        return _adapter(kind).validate_python(plain)
     except ValidationError as error:
         raise ParameterError(call_sentence(error.errors(include_url=False)[0], what)) from None
 

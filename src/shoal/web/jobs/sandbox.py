@@ -2,14 +2,16 @@
 
 Files may be made to harm whoever reads them, and what a library does with one is known only once it was read. The
 process knows neither the database nor the keyring. It is asked to call functions, one after the other, and tells what
-they return or raise as plain data. When whoever started it is gone, its input ends, and it ends too.
+they return or raise as JSON, since whoever took it over may send anything. When whoever started it is gone, its input
+ends, and it ends too.
 """
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import gc
-import io
+import json
 import os
 import pickle
 import re
@@ -19,7 +21,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -34,17 +37,14 @@ MOST = 256 << 20  # bytes of an answer
 _KEPT = 768 << 20  # bytes that may stay taken when all is done: what is above goes back to the system with the process
 _CPU = 600  # seconds of a processor for one page, of some threads, far behind those after which the server ends it
 _HEAD = struct.Struct(">Q")
+_LONGEST_STEP = 500  # characters
 _PDEATHSIG = 1  # of Linux's prctl
 # What libraries and the dynamic linker need; no secret that the server was started with, and none of a database.
 _PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 _LOADED = ("head", "looks", "hierarchy_view", "class_counts", "values_view")  # before a page asks
-# What answers hold beside our own data classes and errors.
-_PLAIN = {
-    ("builtins", "set"), ("builtins", "frozenset"),
-    ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"),
-    ("numpy", "dtype"), ("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"),
-    ("polars.dataframe.frame", "DataFrame"),
-}  # fmt: skip
+_KINDS = {"dict": dict, "tuple": tuple, "set": set, "frozenset": frozenset}  # of what is written as lists
+# Where data classes of answers are.
+_OURS = ("shoal.data.hierarchy_edits", "shoal.io.cell_format", "shoal.recipe.", "shoal.web.preview.")
 
 
 class Sandbox:
@@ -70,10 +70,9 @@ class Sandbox:
         """
         content = receive(cast(IO[bytes], self.process.stdout), most)
         try:
-            found: tuple[Any, ...] = _Answer(io.BytesIO(content)).load()
-        except Exception:
+            return _read_message(json.loads(content))
+        except Exception:  # whatever it stumbles over
             raise InternalError("An answer has something in it that no answer has.") from None
-        return found
 
     def kill(self) -> None:
         """End the process and whatever it started."""
@@ -82,17 +81,89 @@ class Sandbox:
         self.process.wait()
 
 
-class _Answer(pickle.Unpickler):
-    """Reads plain data, our data classes and kinds of our errors, since who took the process over may send anything."""
+def write_plain(value: Any) -> Any:
+    """Write an answer as JSON, in which every object is one entry: a kind and what is of it."""
+    if value is None or type(value) in (bool, int, float):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if type(value) is list:
+        return [write_plain(one) for one in value]
+    if type(value).__module__ == "numpy":
+        return write_plain(value.item())  # type: ignore[attr-defined]
+    if type(value) is dict:
+        return {"dict": [[write_plain(key), write_plain(one)] for key, one in value.items()]}
+    for name, kind in _KINDS.items():
+        if type(value) is kind:
+            return {name: [write_plain(one) for one in value]}
+    if type(value) is bytes:
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    if type(value) in (date, datetime):
+        return {type(value).__name__: value.isoformat()}
+    if type(value).__name__ == "DataFrame":
+        return {"frame": write_plain(value.to_dict(as_series=False))}
+    if not is_dataclass(type(value)) or not type(value).__module__.startswith(_OURS):
+        raise TypeError
+    told = [[one.name, write_plain(getattr(value, one.name))] for one in fields(value)]
+    return {"class": [type(value).__module__, type(value).__name__, told]}
 
-    def find_class(self, module: str, name: str) -> Any:
-        if module.partition(".")[0] == "shoal" or (module, name) in _PLAIN:
-            found = super().find_class(module, name)
-            if (module, name) in _PLAIN or (
-                isinstance(found, type) and (is_dataclass(found) or issubclass(found, ShoalError))
-            ):
-                return found
-        raise pickle.UnpicklingError
+
+def read_plain(value: Any) -> Any:
+    """Read an answer; nothing is called that it names, and no data class of another place is made."""
+    if isinstance(value, list):
+        return [read_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    [(kind, content)] = value.items()
+    if kind in _KINDS:
+        return _KINDS[kind](read_plain(content))
+    if kind == "bytes":
+        return base64.b64decode(content, validate=True)
+    if kind in ("date", "datetime"):
+        return {"date": date, "datetime": datetime}[kind].fromisoformat(content)
+    if kind == "frame":
+        import polars as pl  # which the worker does without
+
+        return pl.DataFrame(read_plain(content))
+    if kind != "class":
+        raise ValueError
+    module, name, told = content
+    found = getattr(import_module(module), name) if module.startswith(_OURS) else None
+    given = {key: read_plain(one) for key, one in told}
+    if not (isinstance(found, type) and is_dataclass(found) and found.__module__ == module):
+        raise ValueError
+    if set(given) != {one.name for one in fields(found)}:
+        raise ValueError
+    made = object.__new__(found)  # without what its class does when one is made
+    for key, one in given.items():
+        object.__setattr__(made, key, one)
+    return made
+
+
+def _read_message(message: Any) -> tuple[Any, ...]:
+    """Check a message, and read what it holds."""
+    what, *rest = message
+    if what == "ready":
+        () = rest
+        return (what,)
+    if what == "progress":
+        [step] = rest
+        return what, str(step)[:_LONGEST_STEP]
+    found, more = rest
+    if what == "done":
+        found = read_plain(found)
+    elif what == "refused":
+        module, name, said = found
+        kind = getattr(import_module(module), name) if module.startswith("shoal.") else None
+        if not (isinstance(kind, type) and issubclass(kind, ShoalError) and kind.__module__ == module):
+            raise ValueError
+        found = kind, str(said)
+    elif what == "failed":
+        number, words = found
+        found = None if number is None else int(number), None if words is None else str(words)
+    else:
+        found = {"memory": None, "broken": str(found)}[what]
+    return what, found, more is True
 
 
 def send(to: IO[bytes], content: bytes) -> None:
@@ -140,7 +211,7 @@ def main(use: str, memory: int) -> None:
 
     def tell(*message: Any) -> None:
         with suppress(BrokenPipeError):
-            send(out, pickle.dumps(message))
+            send(out, json.dumps(message).encode())
 
     tell("ready")
     with suppress(Empty):
@@ -177,11 +248,11 @@ def _done(asked: bytes, more: Sequence[Any]) -> tuple[str, Any]:
     """Tell what a function returned, or what it raised without what hangs on it."""
     try:
         function, given = pickle.loads(asked)
-        return "done", function(*given, *more)
+        return "done", write_plain(function(*given, *more))
     except MemoryError:
         return "memory", None
     except ShoalError as error:
-        return "refused", (type(error), str(error))
+        return "refused", (type(error).__module__, type(error).__name__, str(error))
     except OSError as error:
         return "failed", (error.errno, error.strerror)
     except BaseException as error:  # a panic of Polars is no Exception

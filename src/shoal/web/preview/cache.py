@@ -196,7 +196,7 @@ class once(Generic[_T]):
 MEMORY = 2 << 30  # bytes that a read may take
 SECONDS = 60.0  # likewise, on a machine that has other things to do, too
 _START = 120.0
-_MOST = 64 << 20  # bytes of an answer
+_MOST = 96 << 20  # bytes of an answer, in which bytes take a third more
 # Threads have stacks, which count as memory; a file for a page needs few of them.
 _FEW_THREADS = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _idle: list[Reader] = []
