@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.memory import MemoryRows
 from shoal.errors import InputError
 from shoal.release.write import read_tables
 from shoal.utility.reading import Feature, Reading, read_published, read_release
@@ -191,6 +192,6 @@ def test_counterfeit_rows_have_no_original() -> None:
     made = released(shoal.NoAlgorithm(), people(62), read=EXACT)
     table = dataclasses.replace(made.table, counterfeits=2)
     gated = dataclasses.replace(made.gated, manifest=json.dumps({**made.manifest, "counterfeits": 2}).encode())
-    reading = read_release(dataclasses.replace(made, table=table, gated=gated))
+    reading = read_release(dataclasses.replace(made, rows=MemoryRows(table), gated=gated))
     check(reading, people(60))
     assert (reading.n, reading.rows, reading.source, reading.suppression) == (60, 62, None, 0.0)

@@ -53,7 +53,7 @@ def test_no_fact_has_a_default() -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_what_a_kind_names_can_be_called(kind: Kind) -> None:
-    wanted = {"classes": ["rows", "recoding"], "publish": ["released", "keys", "suppressed", "order"]}
+    wanted = {"classes": ["rows", "recoding"]}
     if kind.attack is not None:
         wanted["attack"] = ["released", "keys"]
     for part, arguments in wanted.items():
