@@ -201,8 +201,10 @@ def test_a_run_and_a_check_refuse_on_every_engine(
     code, recipe = case.partition(" ")[0], tmp_path / "recipe.toml"
     text = RECIPE.format(path=path.name, roles=roles, engine=engine, codes="{codes}")
     recipe.write_text(text.replace("{codes}", ""))
-    for command in ("run", "check"):
-        assert execute([command, str(recipe)]) == 2
+    # What the released cells are compared with is known once there are some.
+    early = ["run", "--dry-run"] if code == "W-DETERMINES:born" else ["check"]
+    for command in (["run"], early):
+        assert execute([*command, str(recipe)]) == 2
         assert f'add "{code}" to' in " ".join(capsys.readouterr().err.split())
     recipe.write_text(text.replace("{codes}", f', "{code}"'))
     assert execute(["run", str(recipe)]) == 0
