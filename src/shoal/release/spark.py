@@ -153,7 +153,7 @@ def _address(path: Path) -> str:
 
 
 def _refuse_hidden(names: Sequence[str]) -> None:
-    """Refuse files that were named, or spelt by a pattern, and that Spark would leave out without a word."""
+    """Refuse named files that Spark would leave out silently."""
     for name in names:
         if is_hidden(name):
             raise InputError(
